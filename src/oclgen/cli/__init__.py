@@ -1,0 +1,81 @@
+"""The command line: one verb per capability, each in a file of its own, loaded only when it is used."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+from oclgen import __version__
+from oclgen.errors import ExitCode, OclgenError
+
+VERBS = {
+    "solve": "Find a plan and keep shortening it until the time is up.",
+    "validate": "Check a plan step by step with an independent validator.",
+    "generate": "Draw problems of a domain from its distribution.",
+    "data": "Make a data set of solved problems for training.",
+    "optima": "Prove optimal plan lengths for a folder or a data set.",
+    "train": "Train a policy or a heuristic on a data set.",
+    "learn": "From a folder with a domain and problems to a ready model.",
+}
+
+
+class LazyGroup(click.Group):
+    """Verbs live in `oclgen.cli.<verb>:command`; listing them imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"oclgen.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="oclgen")
+def cli() -> None:
+    """A learned anytime planner: learns a PDDL domain from a classical planner's plans, then finds shorter
+    plans, sooner. `oclgen VERB --help` explains each verb."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point: every failure a user can cause ends in one line and the right exit code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    try:
+        code = cli.main(args=arguments, prog_name="oclgen", standalone_mode=False)
+        return int(code) if isinstance(code, int) else int(ExitCode.SUCCESS)
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        return 130
+    except click.ClickException as error:
+        click.echo(f"oclgen: {' '.join(error.format_message().split())}", err=True)
+        return int(ExitCode.BAD_INPUT)
+    except OclgenError as error:
+        click.echo(f"oclgen: {error}", err=True)
+        return int(error.exit_code)
+    except ModuleNotFoundError as error:
+        extra = missing_extra(error.name or "")
+        if extra is None:
+            raise
+        click.echo(f"oclgen: this needs {error.name}; install it with: pip install 'oclgen[{extra}]'", err=True)
+        return int(ExitCode.BAD_INPUT)
+
+
+def missing_extra(module: str) -> str | None:
+    """The extra that brings a module which the base install leaves out."""
+    extras = {
+        "teach": ("up_fast_downward", "fast_downward", "pyarrow"),
+        "learn": ("torch", "transformers", "accelerate", "safetensors", "tensorboard"),
+        "bench": ("scipy", "pandas", "matplotlib", "jinja2"),
+    }
+    top = module.split(".")[0]
+    return next((extra for extra, modules in extras.items() if top in modules), None)

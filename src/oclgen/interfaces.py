@@ -1,0 +1,90 @@
+"""The whole contract between tasks, models and searches.
+
+A search sees a `Task` (states and actions), a `Policy` (proposes action sequences) and a `Heuristic`
+(estimates cost-to-go); it knows nothing of PDDL, networks or encodings. The model proposes, the task
+disposes: whatever a policy returns is replayed on the task before it is believed.
+
+Paper: Section 3 (tasks and autoregressive policies), Section 4.3 (distributional heuristic).
+"""
+
+import random
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+Atom = tuple[str, ...]
+"""A ground atom, predicate first: `("on", "b1", "b2")`. Lower case."""
+
+Action = tuple[str, ...]
+"""A ground action, operator first: `("stack", "b1", "b2")`. Lower case."""
+
+Plan = tuple[Action, ...]
+
+State = Hashable
+"""Opaque; equal states compare equal. Only meaningful to the task that made it."""
+
+
+class Task(Protocol):
+    """A deterministic planning task with unit costs."""
+
+    @property
+    def initial_state(self) -> State: ...
+
+    @property
+    def ground_action_bound(self) -> int:
+        """Upper bound on the number of ground actions, from types alone (the paper's |A|)."""
+        ...
+
+    def is_goal(self, state: State) -> bool: ...
+
+    def applicable(self, state: State) -> Sequence[Action]:
+        """All applicable actions, in an order that depends on the state only."""
+        ...
+
+    def apply(self, state: State, action: Action) -> State | None:
+        """The successor, or None where `action` is unknown, ill-typed or not applicable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action of a rollout; `confidence` is the lowest probability of any of its sampled tokens."""
+
+    action: Action
+    confidence: float
+
+
+Rollout = tuple[Step, ...]
+
+
+class Policy(Protocol):
+    """A generative model of plans."""
+
+    def rollouts(
+        self,
+        task: Task,
+        states: Sequence[State],
+        samples: int,
+        rng: random.Random,
+        *,
+        max_tokens: int | None = None,
+        max_actions: int | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> list[list[Rollout]]:
+        """For each state, `samples` rollouts: action sequences sampled at temperature 1.
+
+        A rollout ends at the goal, before its first inapplicable action, at the model's end token, after
+        `max_tokens` tokens (an unfinished action is dropped) or `max_actions` actions, or as soon as
+        `should_stop` answers true (what is finished by then is returned). `None` means the model's own limit.
+        """
+        ...
+
+    def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
+        """For each action the geometric mean of its token probabilities, normalised over `actions`."""
+        ...
+
+
+class Heuristic(Protocol):
+    """A model of cost-to-go, summarised to one number (a percentile or the mode)."""
+
+    def estimate(self, task: Task, states: Sequence[State]) -> list[float]: ...

@@ -1,0 +1,214 @@
+"""A checkpoint is a folder: settings, vocabulary, weights, and where they came from. This is its reader.
+
+`weights.safetensors` is read here without further packages: eight bytes of header length, a JSON header that
+names each tensor with its type, shape and byte range, then the bytes. The file is mapped into memory, so only
+what is used is read. Whatever is broken or does not fit the settings is refused with one line that says what.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oclgen.errors import InputError
+
+FORMAT = 1
+KINDS = ("policy", "heuristic")
+ENCODINGS = ("atoms", "words")
+NORM_EPSILON = {"policy": 1e-5, "heuristic": 1e-12}
+MAX_HEADER_BYTES = 10_000_000
+DTYPES: dict[str, type[np.float32] | type[np.float16]] = {"F32": np.float32, "F16": np.float16}
+
+FloatArray = npt.NDArray[np.float32]
+Shape = tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """The shape of a network: what `settings.json` says."""
+
+    kind: str
+    encoding: str
+    layers: int
+    heads: int
+    width: int
+    inner: int
+    max_prompt: int
+    max_plan: int = 0  # positions of plan tokens, `<actions>` included (policy)
+    max_cost: int = 0  # largest cost-to-go with a class of its own (heuristic)
+    revision: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"settings.json: kind is {self.kind!r}, must be one of {', '.join(KINDS)}")
+        if self.encoding not in ENCODINGS:
+            raise InputError(f"settings.json: encoding is {self.encoding!r}, must be one of {', '.join(ENCODINGS)}")
+        own_limit = "max_plan" if self.kind == "policy" else "max_cost"
+        for name in ("layers", "heads", "width", "inner", "max_prompt", own_limit):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise InputError(f"settings.json: {name} is {value!r}, must be a positive integer")
+        if self.width % self.heads:
+            raise InputError(f"settings.json: width {self.width} is not a multiple of heads {self.heads}")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A loaded checkpoint; weights are float32."""
+
+    folder: Path
+    settings: ModelSettings
+    vocabulary: Mapping[str, Any]
+    weights: Mapping[str, FloatArray]
+
+    @property
+    def domain_text(self) -> str:
+        return read_text(self.folder / "domain.pddl")
+
+
+def load_checkpoint(folder: Path | str, kind: str | None = None) -> Checkpoint:
+    """Read a checkpoint folder; `kind` is what the caller needs it to be."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such checkpoint folder")
+    settings = read_settings(folder / "settings.json")
+    if kind is not None and settings.kind != kind:
+        raise InputError(f"{folder}: this is a {settings.kind}, a {kind} is needed")
+    weights = read_weights(folder / "weights.safetensors")
+    check_shapes(weights, settings, folder / "weights.safetensors")
+    return Checkpoint(folder, settings, read_json(folder / "vocabulary.json"), weights)
+
+
+def read_settings(path: Path) -> ModelSettings:
+    values = read_json(path)
+    if values.get("format") != FORMAT:
+        raise InputError(f"{path}: format {values.get('format')!r} is not {FORMAT}; another version of oclgen wrote it")
+    fields = ModelSettings.__dataclass_fields__
+    try:
+        return ModelSettings(**{name: values[name] for name in fields if values.get(name) is not None})
+    except TypeError:
+        missing = [name for name in fields if name not in values]
+        raise InputError(f"{path}: missing {', '.join(missing)}") from None
+    except InputError as error:
+        raise InputError(f"{path.parent}/{error}") from None
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({describe(error)})") from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg})") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: must hold one JSON object")
+    return values
+
+
+def describe(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def read_weights(path: Path) -> dict[str, FloatArray]:
+    """All tensors of a safetensors file as float32; float32 ones stay views into the mapped file."""
+    try:
+        data = np.memmap(path, np.uint8, "r")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({describe(error)})") from None
+    try:
+        start, header = read_header(data)
+        return {name: read_tensor(data[start:], entry) for name, entry in header.items()}
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: broken safetensors file ({error})") from None
+
+
+def read_header(data: npt.NDArray[np.uint8]) -> tuple[int, dict[str, Any]]:
+    """Where the bytes begin, and the entry of each tensor."""
+    length = int.from_bytes(data[:8].tobytes(), "little")
+    if len(data) < 8 or length > min(MAX_HEADER_BYTES, len(data) - 8):
+        raise ValueError("its header is longer than the file")
+    header = json.loads(data[8 : 8 + length].tobytes())
+    if not isinstance(header, dict):
+        raise ValueError("its header is not an object")
+    header.pop("__metadata__", None)
+    return 8 + length, header
+
+
+def read_tensor(data: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> FloatArray:
+    if entry["dtype"] not in DTYPES:
+        raise ValueError(f"type {entry['dtype']} is not one of {', '.join(DTYPES)}")
+    begin, end = entry["data_offsets"]
+    if not 0 <= begin <= end <= len(data):
+        raise ValueError("a tensor lies outside the file, which may have been cut short")
+    values = data[begin:end].view(DTYPES[entry["dtype"]]).reshape(entry["shape"])
+    return np.asarray(values, dtype=np.float32)
+
+
+def check_shapes(weights: Mapping[str, FloatArray], settings: ModelSettings, path: Path) -> None:
+    expected = tensor_shapes(settings)
+    for name, shape in expected.items():
+        if name not in weights:
+            raise InputError(f"{path}: tensor {name} is missing")
+        actual = weights[name].shape
+        if len(actual) != len(shape) or any(want not in (None, have) for want, have in zip(shape, actual, strict=True)):
+            wanted = "x".join("?" if size is None else str(size) for size in shape)
+            raise InputError(f"{path}: tensor {name} is {'x'.join(map(str, actual))}, settings.json asks for {wanted}")
+        if not np.isfinite(weights[name]).all():
+            raise InputError(f"{path}: tensor {name} holds values that are not numbers")
+    if extra := sorted(weights.keys() - expected.keys()):
+        raise InputError(f"{path}: unknown tensor {extra[0]}")
+
+
+def tensor_shapes(settings: ModelSettings) -> dict[str, Shape]:
+    """Every tensor of such a network; None where the vocabulary decides."""
+    shapes = embedding_shapes(settings)
+    for layer in range(settings.layers):
+        shapes |= block_shapes(f"block.{layer}", settings.width, settings.inner)
+    if settings.kind == "policy":
+        return shapes | norm_shapes("norm", settings.width)
+    shapes |= norm_shapes("embedding_norm", settings.width)
+    shapes |= linear_shapes("pooler", settings.width, settings.width)
+    return shapes | linear_shapes("classifier", settings.max_cost + 1, settings.width)
+
+
+def embedding_shapes(settings: ModelSettings) -> dict[str, Shape]:
+    width, policy = settings.width, settings.kind == "policy"
+    if settings.encoding == "words":
+        positions = settings.max_prompt + (settings.max_plan if policy else 0)
+        return {"token.weight": (None, width), "position.weight": (positions, width)}
+    shapes: dict[str, Shape] = {
+        "predicate.weight": (None, width),
+        "argument.weight": (None, None, width),
+        "segment.weight": (3, width),
+    }
+    if policy:
+        return shapes | {"token.weight": (None, width), "position.weight": (settings.max_plan, width)}
+    return shapes | {"cls": (width,)}
+
+
+def block_shapes(name: str, width: int, inner: int) -> dict[str, Shape]:
+    return (
+        norm_shapes(f"{name}.norm1", width)
+        | linear_shapes(f"{name}.attention", 3 * width, width)
+        | linear_shapes(f"{name}.projection", width, width)
+        | norm_shapes(f"{name}.norm2", width)
+        | linear_shapes(f"{name}.up", inner, width)
+        | linear_shapes(f"{name}.down", width, inner)
+    )
+
+
+def linear_shapes(name: str, outputs: int, inputs: int) -> dict[str, Shape]:
+    return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
+
+
+def norm_shapes(name: str, width: int) -> dict[str, Shape]:
+    return {f"{name}.weight": (width,), f"{name}.bias": (width,)}

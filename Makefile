@@ -1,0 +1,43 @@
+# The README's two commands are `make demo` and `make test`; each makes the environment it needs.
+PYTHON ?= python3
+SOURCES := pyproject.toml $(wildcard setup.py) $(shell find src -name '*.py' -o -name '*.c' -o -name '*.h' -o -name '*.toml' -o -name '*.pddl')
+PIP := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint types unit base clean
+
+demo: .venv/stamp  ## solve one problem of each domain and show the plans
+	.venv/bin/oclgen demo
+
+test: lint types unit base  ## everything that must hold before a change lands
+
+lint: .venv-dev/stamp
+	.venv-dev/bin/ruff check .
+	.venv-dev/bin/ruff format --check .
+
+types: .venv-dev/stamp
+	.venv-dev/bin/mypy
+
+unit: .venv-dev/stamp
+	OMP_NUM_THREADS=1 .venv-dev/bin/pytest -n 2 --dist worksteal
+
+base: .venv-base/stamp  ## the searches and `solve` must work where torch is not installed
+	! .venv-base/bin/python -c 'import torch' 2>/dev/null
+	OMP_NUM_THREADS=1 .venv-base/bin/pytest -n 2 tests/search tests/test_solve.py tests/test_layers.py
+
+.venv/stamp: $(SOURCES)
+	$(PYTHON) -m venv .venv
+	.venv/bin/python $(PIP) '.[teach]'
+	touch $@
+
+.venv-base/stamp: $(SOURCES)
+	$(PYTHON) -m venv .venv-base
+	.venv-base/bin/python $(PIP) --editable . pytest pytest-xdist hypothesis
+	touch $@
+
+.venv-dev/stamp: pyproject.toml $(wildcard setup.py) $(shell find src -name '*.c' -o -name '*.h')
+	$(PYTHON) -m venv .venv-dev
+	.venv-dev/bin/python $(PIP) --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .venv-base .venv-dev build src/*.egg-info

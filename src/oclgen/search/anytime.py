@@ -52,7 +52,7 @@ class Budget:
     """Iterations, seconds and memory, asked between steps and inside long model calls.
 
     `started` is the `time.monotonic()` instant the seconds count from, so that a caller can charge
-    start-up and parsing to the same limit.
+    start-up and parsing to the same limit. `heartbeat` is called at each question (a live display hangs on it).
     """
 
     def __init__(
@@ -67,11 +67,17 @@ class Budget:
         self.memory_bytes = memory_bytes
         self.started = time.monotonic() if started is None else started
         self.ending: Ending | None = None
+        self.heartbeat: Callable[[], None] | None = None
+        self.search_started: float | None = None
         self._process = psutil.Process()
         self._next_memory_check = 0.0
 
     def elapsed(self) -> float:
         return time.monotonic() - self.started
+
+    def start_search(self) -> None:
+        """Everything before this call was reading and loading."""
+        self.search_started = self.elapsed()
 
     def interrupt(self) -> None:
         """End the search at its next question (signal handlers call this)."""
@@ -79,6 +85,8 @@ class Budget:
 
     def exhausted(self, iterations: int = 0) -> bool:
         """True once any limit is reached; `ending` then says which."""
+        if self.heartbeat is not None:
+            self.heartbeat()
         if self.ending is None:
             now = self.elapsed()
             if self.seconds is not None and now >= self.seconds:
@@ -139,10 +147,15 @@ def run(
     return SearchResult(recorder.plan, ending, tuple(recorder.trace), counters, budget.elapsed())
 
 
-def exit_code(plan: Plan | None, ending: Ending) -> ExitCode:
+def exit_code(plan: Plan | None, ending: Ending, search_started: bool = True) -> ExitCode:
     """The driver code for a finished search; a plan found when time ends is plain success."""
     if plan is not None:
         return ExitCode.PLAN_THEN_OUT_OF_MEMORY if ending is Ending.MEMORY else ExitCode.SUCCESS
+    if not search_started:
+        return {
+            Ending.TIME: ExitCode.OUT_OF_TIME_BEFORE_SEARCH,
+            Ending.MEMORY: ExitCode.OUT_OF_MEMORY_BEFORE_SEARCH,
+        }.get(ending, ExitCode.UNSOLVED_INCOMPLETE)
     return {
         Ending.EXHAUSTED: ExitCode.UNSOLVABLE,
         Ending.TIME: ExitCode.OUT_OF_TIME,

@@ -1,0 +1,1 @@
+"""Blocksworld with four operators: rearrange towers of blocks with one arm. Paper: Appendix A."""

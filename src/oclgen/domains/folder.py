@@ -1,0 +1,48 @@
+"""A folder of drawn problems: `domain.pddl` beside `p00001.pddl`, `p00002.pddl`, ..."""
+
+import sys
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+
+from tqdm import tqdm
+
+from oclgen.domains.catalog import DomainSpec, distinct
+from oclgen.domains.defaults import Range
+from oclgen.errors import InputError
+
+LINE_EVERY = 1000
+
+
+def write_problems(spec: DomainSpec, out: Path, count: int, seed: int, changes: Mapping[str, Range]) -> None:
+    """Write `count` different problems; where there are fewer, write those and say so as an `InputError`."""
+    prepare(out)
+    write(out / "domain.pddl", spec.domain_text)
+    on_terminal = sys.stdout.isatty()
+    problems = islice(distinct(spec, seed, changes), count)
+    made = 0
+    for drawn in tqdm(problems, total=count, unit="problem", disable=not on_terminal, file=sys.stdout):
+        made += 1
+        write(out / f"p{made:05}.pddl", drawn.text)
+        if not on_terminal and made % LINE_EVERY == 0 and made < count:
+            print(f"{made} of {count} problems", flush=True)
+    if made < count:
+        raise InputError(f"only {made} different problems could be made of the {count} asked for; they are in {out}")
+    print(f"{made} problems of {spec.name} in {out}")
+
+
+def prepare(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        occupied = any(out.iterdir())
+    except OSError as error:
+        raise InputError(f"{out}: {error.strerror or error}") from error
+    if occupied:
+        raise InputError(f"{out}: not empty; give a new folder")
+
+
+def write(path: Path, text: str) -> None:
+    """Under a temporary name first: whoever watches the folder never reads half a file."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)

@@ -1,0 +1,1 @@
+"""Sokoban: push interchangeable boxes onto goal cells. Paper: Appendix A."""

@@ -1,0 +1,56 @@
+"""Plan files: one `(operator argument ...)` a line, then the cost; a file without the cost line is unfinished."""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from oclgen.interfaces import Action, Plan
+from oclgen.pddl.source import Group, Source, Word, bad, read_file, read_groups, shown
+
+COST = re.compile(r"^\s*;\s*cost\s*=\s*\d+", re.IGNORECASE | re.MULTILINE)
+
+
+def parse_steps(text: str, name: str = "<plan>") -> list[tuple[int, Action]]:
+    """Each action with the line it stands in."""
+    return [(group.line, _action(group)) for group in read_groups(Source(name, text))]
+
+
+def _action(group: Group) -> Action:
+    if not group:
+        raise bad(group, "expected an action, not ()")
+    for word in group:
+        if not isinstance(word, Word):
+            raise bad(word, f"expected an action such as (move a b), not {shown(group)}")
+    return tuple(str(word) for word in group)
+
+
+def parse_plan(text: str, name: str = "<plan>") -> Plan:
+    return tuple(action for _, action in parse_steps(text, name))
+
+
+def read_plan(path: Path) -> Plan:
+    origin = read_file(path, "plan")
+    return parse_plan(origin.text, origin.name)
+
+
+def format_plan(plan: Plan, cost_kind: str = "unit") -> str:
+    steps = "".join(f"({' '.join(action)})\n" for action in plan)
+    return f"{steps}; cost = {len(plan)} ({cost_kind} cost)\n"
+
+
+def is_complete(text: str) -> bool:
+    """Whether the writer came to the end: the cost line is there."""
+    return COST.search(text) is not None
+
+
+def write_plan(path: Path, plan: Plan, cost_kind: str = "unit") -> None:
+    """Written beside its place, then renamed, so that no reader ever sees half a plan."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(format_plan(plan, cost_kind))
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,145 @@
+"""A PDDL problem as a `Task`: pymimir walks the states, this file gives them the user's names.
+
+Our own reader has checked every word before pymimir sees the problem (in its normal form), because a
+surprise inside a C++ library may end the whole process.
+"""
+
+from pathlib import Path
+from typing import cast
+
+from pymimir.advanced import formalism, search
+
+from oclgen.errors import PddlError
+from oclgen.interfaces import Action, Atom, State
+from oclgen.pddl.domain import parse_domain
+from oclgen.pddl.model import ProblemInfo
+from oclgen.pddl.normal_form import NormalForm, normal_form
+from oclgen.pddl.problem import parse_problem
+from oclgen.pddl.source import source
+
+MAX_CACHED_ACTIONS = 1_000_000
+
+
+class PddlTask:
+    """One problem of one domain; each given as a path, or as the PDDL text itself."""
+
+    def __init__(self, domain: Path | str, problem: Path | str) -> None:
+        domain_source, problem_source = source(domain, "domain"), source(problem, "problem")
+        self.info: ProblemInfo = parse_problem(problem_source, parse_domain(domain_source))
+        self.domain_text = domain_source.text.lower()
+        self.problem_text = problem_source.text.lower()
+        self._describe(self.info)
+        try:
+            self._load(normal_form(self.info))
+        except (RuntimeError, ValueError, IndexError) as error:
+            first_line = str(error).strip().partition("\n")[0]
+            raise PddlError(f"{problem_source.name}:1: pymimir refuses this problem: {first_line}") from None
+
+    def _describe(self, info: ProblemInfo) -> None:
+        self.name = info.name
+        self.domain_name = info.domain.name
+        self.objects = info.objects
+        self.types = info.domain.types
+        self.predicates = {name: signature.arity for name, signature in info.domain.predicates.items()}
+        self.operators = {name: operator.arity for name, operator in info.domain.operators.items()}
+        self.static_predicates = info.domain.static_predicates
+        self.static_atoms = frozenset(atom for atom in info.init if atom[0] in self.static_predicates)
+        self.goal = info.goal
+        self.ground_action_bound = info.ground_action_bound
+        self._static_goal_holds = all(
+            (atom in self.static_atoms) is wanted
+            for wanted, atoms in zip((True, False), info.goal, strict=True)
+            for atom in atoms
+            if atom[0] in self.static_predicates
+        )
+        self._allowed = {
+            name: tuple(info.members(types) for types in operator.types)
+            for name, operator in info.domain.operators.items()
+        }
+
+    def _load(self, form: NormalForm) -> None:
+        options = formalism.ParserOptions()
+        parser = formalism.Parser(form.domain, "", options)
+        self._problem = parser.parse_problem(form.problem, "", options)
+        lifted = search.LiftedOptions(search.LiftedKPKCOptions(search.SymmetryPruning.OFF))
+        context = search.SearchContext.create(self._problem, search.SearchContextOptions(lifted))
+        repository = context.get_state_repository()
+        self._successor = repository.get_or_create_successor_state
+        self._applicable = context.get_applicable_action_generator().generate_applicable_actions
+        self._reaches_goal = search.ProblemGoalStrategy.create(self._problem).test_dynamic_goal
+        self._fluent_atom = self._problem.get_repositories().get_fluent_ground_atom
+        self._form = form
+        objects = self._problem.get_problem_and_domain_objects()
+        self._mimir_objects = {form.objects[each.get_name()]: each for each in objects}
+        actions = self._problem.get_domain().get_actions()
+        self._mimir_operators = {form.operators[each.get_name()]: each for each in actions}
+        self._atom_names: list[Atom | None] = []
+        self._action_names: dict[int, Action] = {}
+        self._ground: dict[Action, object | None] = {}
+        self.initial_state: State = repository.get_or_create_initial_state()[0]
+
+    def is_goal(self, state: State) -> bool:
+        return self._static_goal_holds and self._reaches_goal(state)
+
+    def applicable(self, state: State) -> list[Action]:
+        """All applicable actions, sorted."""
+        names = self._action_names
+        found = []
+        for ground in self._applicable(state):
+            index = ground.get_index()
+            action = names.get(index)
+            if action is None:
+                action = names[index] = self._named(ground)
+            found.append(action)
+        found.sort()
+        return found
+
+    def apply(self, state: State, action: Action) -> State | None:
+        try:
+            ground = self._ground[action]
+        except KeyError:
+            ground = self._grounded(action)
+        if ground is None or not search.is_applicable(ground, state):
+            return None
+        return cast(State, self._successor(state, ground, 0.0)[0])
+
+    def atoms(self, state: State) -> list[Atom]:
+        """The atoms of a state that actions can change; static ones are in `static_atoms`. In no special order."""
+        names = self._atom_names
+        found = []
+        for index in state.get_fluent_atoms():  # type: ignore[attr-defined]
+            if index >= len(names):
+                names.extend([None] * (index + 1 - len(names)))
+            atom = names[index]
+            if atom is None:
+                atom = names[index] = self._named_atom(index)
+            found.append(atom)
+        return found
+
+    def _named(self, ground: object) -> Action:
+        return (
+            self._form.operators[ground.get_action().get_name()],  # type: ignore[attr-defined]
+            *(self._form.objects[each.get_name()] for each in ground.get_objects()),  # type: ignore[attr-defined]
+        )
+
+    def _named_atom(self, index: int) -> Atom:
+        atom = self._fluent_atom(index)
+        predicate = self._form.predicates[atom.get_predicate().get_name()]
+        return (predicate, *(self._form.objects[each.get_name()] for each in atom.get_objects()))
+
+    def _grounded(self, action: Action) -> object | None:
+        """pymimir's form of an action, or None where name, number of arguments or types are wrong."""
+        if len(self._ground) >= MAX_CACHED_ACTIONS:
+            self._ground.clear()
+        ground = None
+        if self._well_formed(action):
+            binding = formalism.ObjectList([self._mimir_objects[argument] for argument in action[1:]])
+            ground = self._problem.ground(self._mimir_operators[action[0]], binding)
+        self._ground[action] = ground
+        return ground
+
+    def _well_formed(self, action: Action) -> bool:
+        allowed = self._allowed.get(action[0]) if action else None
+        if allowed is None or len(allowed) != len(action) - 1:
+            return False
+        return all(argument in members for argument, members in zip(action[1:], allowed, strict=True))

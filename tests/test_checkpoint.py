@@ -9,6 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from oclgen.checkpoint import ModelSettings, load_checkpoint, read_weights, tensor_shapes
+from oclgen.encoding.vocabulary import Pool, Symbol, Vocabulary
 from oclgen.errors import InputError
 
 SETTINGS: dict[str, Any] = {
@@ -26,11 +27,15 @@ SETTINGS: dict[str, Any] = {
     "versions": {},
 }
 
+VOCABULARY = Vocabulary(
+    "toy", (Symbol("move", 2),), (Symbol("at", 1),), (), (Pool(("object",), ("a", "b", "c"), False),), ()
+)
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     write_settings(tmp_path)
-    (tmp_path / "vocabulary.json").write_text("{}")
+    (tmp_path / "vocabulary.json").write_text(VOCABULARY.to_json())
     save_file(random_weights(), tmp_path / "weights.safetensors")
     return tmp_path
 
@@ -43,8 +48,7 @@ def random_weights() -> dict[str, Any]:
     settings = ModelSettings("policy", "atoms", 1, 2, 8, 16, 10, max_plan=12)
     rng = np.random.default_rng(0)
     return {
-        name: rng.normal(size=[size or 5 for size in shape]).astype(np.float32)
-        for name, shape in tensor_shapes(settings).items()
+        name: rng.normal(size=shape).astype(np.float32) for name, shape in tensor_shapes(settings, VOCABULARY).items()
     }
 
 
@@ -75,10 +79,10 @@ def test_loads_a_whole_checkpoint(folder: Path) -> None:
         ({"encoding": "letters"}, "encoding is 'letters'"),
         ({"layers": 0}, "layers is 0"),
         ({"heads": 3}, "width 8 is not a multiple of heads 3"),
-        ({"inner": 12}, "block.0.up.weight is 16x8, settings.json asks for 12x8"),
+        ({"inner": 12}, "block.0.up.weight is 16x8, settings and vocabulary ask for 12x8"),
         ({"layers": 2}, "block.1.norm1.weight is missing"),
         ({"width": None}, "missing"),
-        ({"encoding": "words"}, "position.weight is 12x8"),
+        ({"encoding": "words"}, "position.weight is 12x8, settings and vocabulary ask for 22x8"),
         ({"kind": "heuristic", "max_cost": 9}, "a policy is needed"),
     ],
 )
@@ -124,6 +128,12 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
 
 
 def test_broken_json_is_named_with_its_line(folder: Path) -> None:
-    (folder / "vocabulary.json").write_text('{\n"a": }')
-    with pytest.raises(InputError, match=r"vocabulary\.json:2"):
+    (folder / "settings.json").write_text('{\n"a": }')
+    with pytest.raises(InputError, match=r"settings\.json:2"):
+        load_checkpoint(folder)
+
+
+def test_a_broken_vocabulary_is_named(folder: Path) -> None:
+    (folder / "vocabulary.json").write_text("{}")
+    with pytest.raises(InputError, match=r"vocabulary\.json: broken vocabulary"):
         load_checkpoint(folder)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oclgen.encoding.vocabulary import Vocabulary
 from oclgen.errors import InputError
 
 FORMAT = 1
@@ -24,7 +25,8 @@ MAX_HEADER_BYTES = 10_000_000
 DTYPES: dict[str, type[np.float32] | type[np.float16]] = {"F32": np.float32, "F16": np.float16}
 
 FloatArray = npt.NDArray[np.float32]
-Shape = tuple[int | None, ...]
+Shape = tuple[int, ...]
+SEGMENTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Checkpoint:
 
     folder: Path
     settings: ModelSettings
-    vocabulary: Mapping[str, Any]
+    vocabulary: Vocabulary
     weights: Mapping[str, FloatArray]
 
     @property
@@ -78,9 +80,10 @@ def load_checkpoint(folder: Path | str, kind: str | None = None) -> Checkpoint:
     settings = read_settings(folder / "settings.json")
     if kind is not None and settings.kind != kind:
         raise InputError(f"{folder}: this is a {settings.kind}, a {kind} is needed")
+    vocabulary = read_vocabulary(folder / "vocabulary.json")
     weights = read_weights(folder / "weights.safetensors")
-    check_shapes(weights, settings, folder / "weights.safetensors")
-    return Checkpoint(folder, settings, read_json(folder / "vocabulary.json"), weights)
+    check_shapes(weights, tensor_shapes(settings, vocabulary), folder / "weights.safetensors")
+    return Checkpoint(folder, settings, vocabulary, weights)
 
 
 def read_settings(path: Path) -> ModelSettings:
@@ -95,6 +98,13 @@ def read_settings(path: Path) -> ModelSettings:
         raise InputError(f"{path}: missing {', '.join(missing)}") from None
     except InputError as error:
         raise InputError(f"{path.parent}/{error}") from None
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    try:
+        return Vocabulary.from_json(read_text(path))
+    except InputError as error:
+        raise InputError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
 
 def read_text(path: Path) -> str:
@@ -153,24 +163,25 @@ def read_tensor(data: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> FloatA
     return np.asarray(values, dtype=np.float32)
 
 
-def check_shapes(weights: Mapping[str, FloatArray], settings: ModelSettings, path: Path) -> None:
-    expected = tensor_shapes(settings)
+def check_shapes(weights: Mapping[str, FloatArray], expected: Mapping[str, Shape], path: Path) -> None:
     for name, shape in expected.items():
         if name not in weights:
             raise InputError(f"{path}: tensor {name} is missing")
         actual = weights[name].shape
-        if len(actual) != len(shape) or any(want not in (None, have) for want, have in zip(shape, actual, strict=True)):
-            wanted = "x".join("?" if size is None else str(size) for size in shape)
-            raise InputError(f"{path}: tensor {name} is {'x'.join(map(str, actual))}, settings.json asks for {wanted}")
+        if actual != shape:
+            wanted = "x".join(map(str, shape))
+            raise InputError(
+                f"{path}: tensor {name} is {'x'.join(map(str, actual))}, settings and vocabulary ask for {wanted}"
+            )
         if not np.isfinite(weights[name]).all():
             raise InputError(f"{path}: tensor {name} holds values that are not numbers")
     if extra := sorted(weights.keys() - expected.keys()):
         raise InputError(f"{path}: unknown tensor {extra[0]}")
 
 
-def tensor_shapes(settings: ModelSettings) -> dict[str, Shape]:
-    """Every tensor of such a network; None where the vocabulary decides."""
-    shapes = embedding_shapes(settings)
+def tensor_shapes(settings: ModelSettings, vocabulary: Vocabulary) -> dict[str, Shape]:
+    """Every tensor of such a network."""
+    shapes = embedding_shapes(settings, vocabulary)
     for layer in range(settings.layers):
         shapes |= block_shapes(f"block.{layer}", settings.width, settings.inner)
     if settings.kind == "policy":
@@ -180,18 +191,19 @@ def tensor_shapes(settings: ModelSettings) -> dict[str, Shape]:
     return shapes | linear_shapes("classifier", settings.max_cost + 1, settings.width)
 
 
-def embedding_shapes(settings: ModelSettings) -> dict[str, Shape]:
+def embedding_shapes(settings: ModelSettings, vocabulary: Vocabulary) -> dict[str, Shape]:
     width, policy = settings.width, settings.kind == "policy"
+    tokens = {"token.weight": (vocabulary.size, width)}
     if settings.encoding == "words":
         positions = settings.max_prompt + (settings.max_plan if policy else 0)
-        return {"token.weight": (None, width), "position.weight": (positions, width)}
+        return tokens | {"position.weight": (positions, width)}
     shapes: dict[str, Shape] = {
-        "predicate.weight": (None, width),
-        "argument.weight": (None, None, width),
-        "segment.weight": (3, width),
+        "predicate.weight": (len(vocabulary.predicates), width),
+        "argument.weight": (vocabulary.slots, len(vocabulary.objects) + 1, width),
+        "segment.weight": (SEGMENTS, width),
     }
     if policy:
-        return shapes | {"token.weight": (None, width), "position.weight": (settings.max_plan, width)}
+        return shapes | tokens | {"position.weight": (settings.max_plan, width)}
     return shapes | {"cls": (width,)}
 
 

@@ -193,7 +193,7 @@ def tensor_shapes(settings: ModelSettings, vocabulary: Vocabulary) -> dict[str, 
 
 def embedding_shapes(settings: ModelSettings, vocabulary: Vocabulary) -> dict[str, Shape]:
     width, policy = settings.width, settings.kind == "policy"
-    tokens = {"token.weight": (vocabulary.size, width)}
+    tokens: dict[str, Shape] = {"token.weight": (vocabulary.size, width)}
     if settings.encoding == "words":
         positions = settings.max_prompt + (settings.max_plan if policy else 0)
         return tokens | {"position.weight": (positions, width)}

@@ -19,32 +19,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from oclgen.errors import InputError
+from oclgen.pddl.model import DomainInfo
 
 PAD, BEGIN, GOAL, ACTIONS, END, NOT = range(6)
 SPECIALS = ("<pad>", "<begin>", "<goal>", "<actions>", "<end>", "<not>")
 FORMAT = 1
 HEADROOM = 1.5
 _RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
-
-
-class DomainShape(Protocol):
-    """What a vocabulary needs to know of a domain (`oclgen.pddl` provides it)."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def types(self) -> Mapping[str, str | None]: ...
-    @property
-    def constants(self) -> Mapping[str, str]: ...
-    @property
-    def predicates(self) -> Mapping[str, tuple[Any, ...]]: ...
-    @property
-    def operators(self) -> Mapping[str, tuple[Any, ...]]: ...
-    @property
-    def static_predicates(self) -> frozenset[str]: ...
 
 
 @dataclass(frozen=True)
@@ -170,7 +154,7 @@ class Vocabulary:
             raise InputError(f"broken vocabulary: {error!r}") from error
 
 
-def build_vocabulary(info: DomainShape, encoding_table: Mapping[str, Any]) -> Vocabulary:
+def build_vocabulary(info: DomainInfo, encoding_table: Mapping[str, Any]) -> Vocabulary:
     """The vocabulary of a domain, from the `[encoding]` table of its defaults.toml."""
     unknown = set(encoding_table) - {"left_out", "pool"}
     if unknown:
@@ -180,13 +164,13 @@ def build_vocabulary(info: DomainShape, encoding_table: Mapping[str, Any]) -> Vo
         if name not in info.static_predicates:
             raise InputError(f"[encoding] of {info.name}: left_out '{name}' is not a static predicate of the domain")
     kept = [
-        Symbol(name, len(parameters), name in info.static_predicates)
-        for name, parameters in info.predicates.items()
+        Symbol(name, predicate.arity, name in info.static_predicates)
+        for name, predicate in info.predicates.items()
         if name not in left_out
     ]
     return Vocabulary(
         domain=info.name,
-        operators=tuple(Symbol(name, len(parameters)) for name, parameters in info.operators.items()),
+        operators=tuple(Symbol(name, operator.arity) for name, operator in info.operators.items()),
         predicates=tuple(sorted(kept, key=lambda symbol: symbol.static)),
         constants=tuple(info.constants),
         pools=_pools(info, encoding_table.get("pool", ())),
@@ -227,7 +211,7 @@ def expand(pattern: str) -> list[str]:
     ]
 
 
-def _pools(info: DomainShape, tables: Iterable[Mapping[str, Any]]) -> tuple[Pool, ...]:
+def _pools(info: DomainInfo, tables: Iterable[Mapping[str, Any]]) -> tuple[Pool, ...]:
     """Pools with every type that falls to them, a type without a pool of its own taking its parent's."""
     tables = list(tables)
     own: dict[str, int] = {}
@@ -236,12 +220,12 @@ def _pools(info: DomainShape, tables: Iterable[Mapping[str, Any]]) -> tuple[Pool
         if unknown:
             raise InputError(f"[[encoding.pool]] of {info.name}: unknown key '{min(unknown)}'")
         for type_name in table["types"]:
-            if type_name in own or (type_name != "object" and type_name not in info.types):
+            if type_name in own or type_name not in info.types:
                 problem = "stands in two pools" if type_name in own else "is not declared in the domain"
                 raise InputError(f"[[encoding.pool]] of {info.name}: type '{type_name}' {problem}")
             own[type_name] = i
     members: list[list[str]] = [[] for _ in tables]
-    for type_name in dict.fromkeys([*info.types, "object"]):
+    for type_name in info.types:
         index = _inherited(type_name, own, info.types)
         if index is not None:
             members[index].append(type_name)
@@ -254,7 +238,7 @@ def _pools(info: DomainShape, tables: Iterable[Mapping[str, Any]]) -> tuple[Pool
 def _inherited(type_name: str, own: Mapping[str, int], parents: Mapping[str, str | None]) -> int | None:
     current: str | None = type_name
     while current is not None and current not in own:
-        current = parents.get(current) or (None if current == "object" else "object")
+        current = parents[current]
     return None if current is None else own[current]
 
 

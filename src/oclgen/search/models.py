@@ -1,0 +1,100 @@
+"""How searches ask the models: what a policy proposes is replayed on the task, what a heuristic is asked is
+counted and cut into small batches, and the budget is asked all along so that limits hold.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from oclgen.interfaces import Action, Heuristic, Policy, Rollout, State, Step, Task
+from oclgen.search.anytime import Budget, Counters
+
+EVALUATION_BATCH = 32
+"""States per heuristic call: enough to fill the model, few enough to meet a deadline between two calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """A replayed rollout: `states[i]` is where `steps[i]` is taken; there is one more state than steps."""
+
+    states: tuple[State, ...]
+    steps: tuple[Step, ...]
+    reaches_goal: bool
+
+    def cut(self, steps: int) -> "Trajectory":
+        """Its first steps, where it has more."""
+        if steps >= len(self.steps):
+            return self
+        return Trajectory(self.states[: steps + 1], self.steps[:steps], reaches_goal=False)
+
+
+def replay(task: Task, state: State, rollout: Rollout) -> Trajectory:
+    """The valid part of a rollout: cut before its first inapplicable action and at the first goal."""
+    states = [state]
+    reaches_goal = task.is_goal(state)
+    for step in rollout:
+        if reaches_goal:
+            break
+        successor = task.apply(states[-1], step.action)
+        if successor is None:
+            break
+        states.append(successor)
+        reaches_goal = task.is_goal(successor)
+    return Trajectory(tuple(states), rollout[: len(states) - 1], reaches_goal)
+
+
+def successors(task: Task, state: State) -> list[tuple[Action, State]]:
+    """All actions applicable in a state with the states they lead to."""
+    return [(action, task.apply(state, action)) for action in task.applicable(state)]
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """A task with its two models, asked on one budget, with one generator, into one record of counters."""
+
+    task: Task
+    policy: Policy
+    heuristic: Heuristic
+    budget: Budget
+    rng: random.Random
+    counters: Counters
+
+    def sample(
+        self,
+        states: Sequence[State],
+        samples: int,
+        max_tokens: int | None = None,
+        max_actions: int | None = None,
+    ) -> list[list[Trajectory]]:
+        """For each state, `samples` replayed rollouts."""
+        batches = self.policy.rollouts(
+            self.task,
+            states,
+            samples,
+            self.rng,
+            max_tokens=max_tokens,
+            max_actions=max_actions,
+            should_stop=self.budget.exhausted,
+        )
+        self.counters.rollouts += sum(map(len, batches))
+        return [
+            [replay(self.task, state, rollout) for rollout in batch]
+            for state, batch in zip(states, batches, strict=True)
+        ]
+
+    def estimate(self, states: Iterable[State]) -> dict[State, float]:
+        """The heuristic of each state, 0 for goals; states whose turn comes after the budget's end are left out."""
+        values: dict[State, float] = {}
+        asked: list[State] = []
+        for state in dict.fromkeys(states):
+            if self.task.is_goal(state):
+                values[state] = 0.0
+            else:
+                asked.append(state)
+        for first in range(0, len(asked), EVALUATION_BATCH):
+            if self.budget.exhausted():
+                break
+            batch = asked[first : first + EVALUATION_BATCH]
+            values.update(zip(batch, self.heuristic.estimate(self.task, batch), strict=True))
+            self.counters.evaluated += len(batch)
+        return values

@@ -1,0 +1,300 @@
+"""OCLGen: anytime open/closed-list search whose expansions are rollouts of a generative model.
+
+The functions are the steps of the paper's Algorithm 1 and bear its names; `graph.py` keeps the books and
+`settings.py` says what each setting means. Each iteration picks a depth, then the most promising open node of that
+depth, samples truncated rollouts from it, expands the nodes on them where the policy was unsure, gives every new
+state a value and puts it all into the graph. Plans are reported as soon as they improve.
+
+Paper: Section 4, Algorithm 1.
+"""
+
+import random
+from bisect import bisect_left, bisect_right
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from oclgen.interfaces import Action, Heuristic, Plan, Policy, State, Task
+from oclgen.search.anytime import Budget, Counters, Ending, Search
+from oclgen.search.graph import ROOT, Order, SearchGraph
+from oclgen.search.models import Models, Trajectory, successors
+from oclgen.search.settings import OclgenSettings
+
+CHAIN_PATIENCE = 5
+"""A chain of rollouts gives up after this many stretches that come no nearer to the goal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """Successors of one state; `complete` says that these are all there are."""
+
+    state: State
+    successors: Sequence[tuple[Action, State]]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A cost-to-go; `evaluated` tells the heuristic's own value from one backed up along a rollout."""
+
+    h: float
+    evaluated: bool
+
+
+UNKNOWN = Estimate(inf, evaluated=False)
+"""Of a state that the graph knows better, or that the heuristic was not asked about because the budget ended."""
+
+Estimates = dict[State, Estimate]
+
+
+def oclgen_search(
+    task: Task,
+    policy: Policy,
+    heuristic: Heuristic,
+    settings: OclgenSettings,
+    budget: Budget,
+    rng: random.Random,
+    counters: Counters,
+) -> Search:
+    """Algorithm 1: yields each shorter plan; ends with the budget, or when nothing better can exist."""
+    models = Models(task, policy, heuristic, budget, rng, counters)
+    order: Order = "f" if settings.depth_selection == "none" else "depth"
+    graph = SearchGraph(task.initial_state, task.is_goal, counters, order)
+    if graph.is_goal(ROOT):
+        yield ()
+        return Ending.EXHAUSTED
+    for h in models.estimate([task.initial_state]).values():
+        graph.revalue(ROOT, h, evaluated=True)
+    length: int | None = None
+    for _ in initial_rollouts(graph, models, settings):
+        length = yield from improvements(graph, models, settings, length)
+    depth = -1
+    while not budget.exhausted(counters.iterations):
+        depth, nodes = select(graph, settings, rng, depth)
+        if not nodes:
+            if graph.revive():
+                continue
+            return Ending.EXHAUSTED
+        rollouts = partial_rollout(graph, models, settings, nodes)
+        expansions = adaptive_expansion(graph, models, settings, nodes, rollouts)
+        estimates = assign_heuristics(graph, models, expansions, rollouts)
+        add(graph, expansions, rollouts, estimates)
+        counters.iterations += 1
+        length = yield from improvements(graph, models, settings, length)
+    assert budget.ending is not None
+    return budget.ending
+
+
+def initial_rollouts(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Iterator[None]:
+    """N_init batches of rollouts without a token limit from the start; hands over after each for a report."""
+    for _ in range(settings.n_init):
+        for _ in chain(graph, models, settings):
+            yield
+            if settings.initial_rollouts == "full" or models.budget.exhausted():
+                break
+        if models.budget.exhausted():
+            break
+
+
+def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Iterator[None]:
+    """Batches of rollouts, the first from the start, each next one from the most promising end of the last.
+
+    A policy that loses track of the state far from its prompt gets a fresh prompt that way. The chain ends at a goal,
+    when it reaches no new state, or when it comes no nearer to the goal for a while.
+    """
+    node, seen, nearest, patience = ROOT, {ROOT}, inf, CHAIN_PATIENCE
+    while patience:
+        [rollouts] = models.sample([graph.state(node)], settings.samples)
+        add(graph, [], rollouts, assign_heuristics(graph, models, [], rollouts))
+        yield
+        ends = {graph.node(rollout.states[-1]) for rollout in rollouts} - seen
+        if not ends or any(graph.is_goal(end) for end in ends):
+            return
+        node = min(sorted(ends), key=lambda end: (graph.h(end), graph.g(end)))
+        seen.add(node)
+        patience = CHAIN_PATIENCE if graph.h(node) < nearest else patience - 1
+        nearest = min(nearest, graph.h(node))
+
+
+def select(graph: SearchGraph, settings: OclgenSettings, rng: random.Random, previous: int) -> tuple[int, list[int]]:
+    """The nodes of one iteration, now closed, and the depth chosen last; no nodes where nothing is open."""
+    nodes: list[int] = []
+    while len(nodes) < settings.nodes_per_iteration:
+        depth = select_depth(graph, settings, rng, previous)
+        node = None if depth is None else select_node(graph, settings, depth)
+        if depth is None or node is None:
+            break
+        nodes.append(node)
+        previous = depth
+    return previous, nodes
+
+
+def select_depth(graph: SearchGraph, settings: OclgenSettings, rng: random.Random, previous: int) -> int | None:
+    """A depth below d_max with an open node: one at random (uniform) or the next after `previous`, round (scan).
+
+    Before the first plan d_max is the deepest level, which is taken only when all others are empty.
+    """
+    depths = graph.open_depths
+    best = horizon(graph, settings)
+    choices = bisect_left(depths, graph.deepest if best is None else best)
+    if not choices and best is None:
+        choices = len(depths)
+    if not choices:
+        return None
+    if settings.depth_selection == "uniform":
+        return depths[rng.randrange(choices)]
+    return depths[bisect_right(depths, previous, hi=choices) % choices]
+
+
+def select_node(graph: SearchGraph, settings: OclgenSettings, depth: int) -> int | None:
+    """Extract the node of least h from the open list of a depth (of least f where there is but one list)."""
+    return graph.extract(depth, horizon(graph, settings))
+
+
+def horizon(graph: SearchGraph, settings: OclgenSettings) -> int | None:
+    """The depth from which on nodes are not selected: the best plan's length, or one less when pruning."""
+    return None if graph.best_length is None else graph.best_length - settings.prune
+
+
+def partial_rollout(
+    graph: SearchGraph, models: Models, settings: OclgenSettings, nodes: Sequence[int]
+) -> list[Trajectory]:
+    """Truncated rollouts from the selected nodes; when pruning, none goes on to where no better plan can be."""
+    states = [graph.state(node) for node in nodes]
+    if not settings.prune or graph.best_length is None:
+        batches = models.sample(states, settings.samples, settings.max_tokens)
+        return [rollout for batch in batches for rollout in batch]
+    rooms = [graph.best_length - 1 - graph.g(node) for node in nodes]
+    batches = models.sample(states, settings.samples, settings.max_tokens, max(rooms))
+    return [rollout.cut(room) for room, batch in zip(rooms, batches, strict=True) for rollout in batch]
+
+
+def adaptive_expansion(
+    graph: SearchGraph,
+    models: Models,
+    settings: OclgenSettings,
+    nodes: Sequence[int],
+    rollouts: Sequence[Trajectory],
+) -> list[Expansion]:
+    """Expand the states on the rollouts that were left by an action of low confidence.
+
+    Selected nodes that had been revived are expanded too, whatever the confidence: sampling from them was not enough,
+    and so a finite space is searched to its end.
+    """
+    if not settings.adaptive_expansion:
+        return []
+    unsure = [graph.state(node) for node in nodes if graph.is_revived(node)]
+    for rollout in rollouts:
+        taken = zip(rollout.states, rollout.steps, strict=False)
+        unsure += [state for state, step in taken if step.confidence < settings.confidence]
+    states = [state for state in dict.fromkeys(unsure) if not graph.has_expanded(state)]
+    if models.task.ground_action_bound > settings.policy_expansion_threshold:
+        return sampled_expansions(models, settings, states)
+    return enumerated_expansions(models, states)
+
+
+def enumerated_expansions(models: Models, states: Sequence[State]) -> list[Expansion]:
+    """All successors of each state, for as many states as the budget allows."""
+    expansions = []
+    for state in states:
+        if models.budget.exhausted():
+            break
+        expansions.append(Expansion(state, successors(models.task, state), complete=True))
+    return expansions
+
+
+def sampled_expansions(models: Models, settings: OclgenSettings, states: Sequence[State]) -> list[Expansion]:
+    """The successors that the policy finds likely, where there are too many actions to enumerate."""
+    batches = models.sample(states, settings.policy_expansion_samples, max_actions=1) if states else []
+    return [
+        Expansion(state, list({r.steps[0].action: r.states[1] for r in batch if r.steps}.items()), complete=False)
+        for state, batch in zip(states, batches, strict=True)
+    ]
+
+
+def assign_heuristics(
+    graph: SearchGraph, models: Models, expansions: Sequence[Expansion], rollouts: Sequence[Trajectory]
+) -> Estimates:
+    """Ask the heuristic about expanded states, their successors and the rollouts' last states, all at once; the
+    other states on the rollouts get values backed up from these."""
+    asked = [expansion.state for expansion in expansions]
+    asked += [state for expansion in expansions for _, state in expansion.successors]
+    asked += [rollout.states[-1] for rollout in rollouts]
+    values = models.estimate(state for state in asked if evaluated_h(graph, state) is None)
+    estimates = {state: Estimate(h, evaluated=True) for state, h in values.items()}
+    for rollout in rollouts:
+        back_up(graph, rollout, estimates)
+    return estimates
+
+
+def back_up(graph: SearchGraph, rollout: Trajectory, estimates: Estimates) -> None:
+    """h(n_i) = h(n_j) + the steps from n_i to n_j, the nearest evaluated node after it on the rollout.
+
+    Steps are those of the rollout, not differences of g: n_j may already be known by a shorter way. Where several
+    rollouts pass through a state the least value counts, since search keeps only the best completion.
+    """
+    h = 0.0
+    for state in reversed(rollout.states):
+        value = evaluated_h(graph, state)
+        known = estimates.get(state)
+        if value is None and known is not None and known.evaluated:
+            value = known.h
+        if value is not None:
+            h = value
+            continue
+        h += 1.0
+        if known is None or h < known.h:
+            estimates[state] = Estimate(h, evaluated=False)
+
+
+def evaluated_h(graph: SearchGraph, state: State) -> float | None:
+    """The heuristic's own value of a state, if the graph has it."""
+    node = graph.find(state)
+    return graph.h(node) if node is not None and graph.is_evaluated(node) else None
+
+
+def add(
+    graph: SearchGraph, expansions: Sequence[Expansion], rollouts: Sequence[Trajectory], estimates: Estimates
+) -> None:
+    """Put what an iteration found into the graph, and close what it expanded."""
+    for rollout in rollouts:
+        node = graph.node(rollout.states[0])
+        for step, state in zip(rollout.steps, rollout.states[1:], strict=True):
+            estimate = estimates.get(state, UNKNOWN)
+            node = graph.add(node, step.action, state, estimate.h, estimate.evaluated)
+    for expansion in expansions:
+        node = graph.node(expansion.state)
+        for action, state in expansion.successors:
+            estimate = estimates.get(state, UNKNOWN)
+            graph.add(node, action, state, estimate.h, estimate.evaluated)
+        graph.close_expanded(node, expansion.complete)
+
+
+def improvements(
+    graph: SearchGraph, models: Models, settings: OclgenSettings, length: int | None
+) -> Generator[Plan, None, int | None]:
+    """Yield the best plan if it is shorter than `length`, then what shortcuts make of it; the new length."""
+    while graph.best_length is not None and (length is None or graph.best_length < length):
+        length = graph.best_length
+        yield graph.get_best_plan()
+        if settings.shortcut and models.task.ground_action_bound <= settings.policy_expansion_threshold:
+            shortcut(graph, models)
+    return length
+
+
+def shortcut(graph: SearchGraph, models: Models) -> None:
+    """Look for unseen transitions from the states of the best plan to known states and to goals.
+
+    Over the transitions that are known the plan is the shortest already: the graph sees to that.
+    """
+    for node, _ in graph.best_path():
+        if graph.is_expanded(node):
+            continue
+        if models.budget.exhausted():
+            return
+        for action, state in successors(models.task, graph.state(node)):
+            target = graph.find(state)
+            if target is not None:
+                graph.connect(node, action, target)
+            elif models.task.is_goal(state):
+                graph.add(node, action, state, 0.0, evaluated=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from oclgen.domains.catalog import DomainSpec, distinct
+from oclgen.domains.catalog import DomainSpec, distinct, draw
 from oclgen.domains.defaults import Range
 from oclgen.errors import InputError
 
@@ -16,6 +16,7 @@ LINE_EVERY = 1000
 
 def write_problems(spec: DomainSpec, out: Path, count: int, seed: int, changes: Mapping[str, Range]) -> None:
     """Write `count` different problems; where there are fewer, write those and say so as an `InputError`."""
+    draw(spec, seed, 0, changes)  # refuse impossible parameters before the folder is touched
     prepare(out)
     write(out / "domain.pddl", spec.domain_text)
     on_terminal = sys.stdout.isatty()

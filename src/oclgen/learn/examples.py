@@ -46,8 +46,10 @@ class BatchSettings:
 
     kind: str
     encoding: str
-    tokens: int
+    tokens: int | None = None
     """Prompt and plan tokens in a batch, padding included, over all processes. A longer example comes alone."""
+    examples: int | None = None
+    """Or the number of examples in a batch, over all processes."""
     window: int | None = None
     """Actions to predict after the offset; `<end>` only where the plan ends inside. None: all."""
     compile: bool = True
@@ -58,8 +60,10 @@ class BatchSettings:
     def __post_init__(self) -> None:
         if self.kind not in KINDS or self.encoding not in ("atoms", "words"):
             raise InputError(f"no batches of kind '{self.kind}' in encoding '{self.encoding}'")
-        if self.tokens < 1 or (self.window is not None and self.window < 1):
-            raise InputError("tokens and window must be positive")
+        if (self.tokens is None) == (self.examples is None):
+            raise InputError("a batch is limited by tokens or by examples")
+        if any(limit is not None and limit < 1 for limit in (self.tokens, self.examples, self.window)):
+            raise InputError("tokens, examples and window must be positive")
 
 
 @dataclass(frozen=True)
@@ -95,14 +99,9 @@ class Examples:
             yield self.batch(Position(0, number), rank, world)
 
     def batch(self, position: Position, rank: int = 0, world: int = 1) -> Batch:
-        """The share of process `rank` of `world` in the batch at a position."""
+        """The share of process `rank` of `world` in the batch at a position; empty where there are too few examples."""
         epoch = self.epoch(position.epoch)
         instances = epoch.batches[position.batch]
-        if len(instances) < world:
-            raise InputError(
-                f"a batch of {self.settings.tokens} tokens holds {len(instances)} examples, fewer than the {world}"
-                " processes; raise the token budget or use fewer processes"
-            )
         names = self._names(len(instances), position)[rank::world]
         instances = instances[rank::world]
         offset = epoch.offset[instances]
@@ -122,7 +121,7 @@ class Examples:
         offset = chosen.astype(np.int64) if settings.compile else np.zeros(len(store), np.int64)
         prompt_len = store.step_prompt(settings.encoding)[store.step_begin[:-1] + offset].astype(np.int64)
         plan_len = plan_lengths(store, offset, settings.window) if settings.kind == "policy" else 0 * prompt_len
-        batches = cut(prompt_len, plan_len, settings.tokens, rng)
+        batches = cut(prompt_len, plan_len, settings, rng)
         return Epoch(offset, prompt_len, plan_len, [batches[i] for i in rng.permutation(len(batches))])
 
     def _names(self, examples: int, position: Position) -> Longs:
@@ -168,31 +167,34 @@ def plan_lengths(store: Store, offset: Longs, window: int | None) -> Longs:
     return tokens
 
 
-def cut(prompt_len: Longs, plan_len: Longs, tokens: int, rng: np.random.Generator) -> list[Longs]:
-    """Batches of examples of like lengths, each at most `tokens` long when padded (or a single example).
+def cut(prompt_len: Longs, plan_len: Longs, settings: BatchSettings, rng: np.random.Generator) -> list[Longs]:
+    """Batches of examples of like lengths, each within the limit when padded (or a single example).
 
     Prompt and plan are padded apart, so both lengths should be alike: examples are split by prompt length into
     strips, and ordered by plan length inside a strip, up and down in turns so that neighbours stay alike.
     """
     shuffled = rng.permutation(len(prompt_len))
     prompt_len, plan_len = prompt_len[shuffled], plan_len[shuffled]
-    count = max(1, int(np.sum(prompt_len + plan_len)) // tokens)
+    tokens = settings.tokens or np.inf
+    examples = settings.examples or len(prompt_len)
+    count = max(len(prompt_len) / examples, float(np.sum(prompt_len + plan_len)) / tokens)
     strips = max(1, round(count**0.5))
     by_prompt = np.argsort(prompt_len, kind="stable")
     strip = np.empty_like(by_prompt)
     strip[by_prompt] = np.arange(len(by_prompt)) * strips // max(1, len(by_prompt))
     order = np.lexsort((prompt_len, np.where(strip % 2 == 0, plan_len, -plan_len), strip))
-    bounds = _bounds(prompt_len[order].tolist(), plan_len[order].tolist(), tokens)
+    bounds = _bounds(prompt_len[order].tolist(), plan_len[order].tolist(), tokens, examples)
     return np.split(shuffled[order], bounds[1:-1])
 
 
-def _bounds(prompt_len: list[int], plan_len: list[int], tokens: int) -> list[int]:
+def _bounds(prompt_len: list[int], plan_len: list[int], tokens: float, examples: int) -> list[int]:
     """Where each batch begins, and the end. The last two share evenly, so that none is a mere remainder."""
     bounds = [0]
     longest_prompt = longest_plan = 0
     for i, (prompt, plan) in enumerate(zip(prompt_len, plan_len, strict=True)):
         longest_prompt, longest_plan = max(longest_prompt, prompt), max(longest_plan, plan)
-        if (i + 1 - bounds[-1]) * (longest_prompt + longest_plan) > tokens and i > bounds[-1]:
+        size = i + 1 - bounds[-1]
+        if size > examples or (size * (longest_prompt + longest_plan) > tokens and size > 1):
             bounds.append(i)
             longest_prompt, longest_plan = prompt, plan
     end = len(prompt_len)

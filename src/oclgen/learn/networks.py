@@ -10,29 +10,19 @@ Parameter names are the tensor names of a checkpoint. Paper: Section 5 (models),
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from oclgen.checkpoint import NORM_EPSILON, ModelSettings
+from oclgen.encoding.vocabulary import ACTIONS, Vocabulary
 
 INITIAL_DEVIATION = 0.02
 SEGMENTS = 3
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Queries, keys and values [batch, heads, rows, width / heads] to mixed values of the same shape as the queries."""
-
-
-@dataclass(frozen=True, slots=True)
-class VocabularySizes:
-    """How many embeddings a vocabulary needs."""
-
-    tokens: int
-    predicates: int
-    slots: int
-    objects: int
 
 
 class Block(nn.Module):
@@ -87,13 +77,14 @@ class AtomEmbedding(nn.Module):
     segment: nn.Embedding
     argument: SlotEmbedding
 
-    def add_atoms(self, sizes: VocabularySizes, width: int) -> None:
-        self.predicate = nn.Embedding(sizes.predicates, width)
+    def add_atoms(self, vocabulary: Vocabulary, width: int) -> None:
+        predicates, objects = len(vocabulary.predicates), len(vocabulary.objects)
+        self.predicate = nn.Embedding(predicates, width)
         self.segment = nn.Embedding(SEGMENTS, width)
-        self.argument = SlotEmbedding(sizes.slots, sizes.objects, width)
-        slots = torch.arange(sizes.slots) * (sizes.objects + 1)
-        offsets = torch.cat([torch.tensor([0, sizes.predicates]), sizes.predicates + SEGMENTS + slots])
-        self.register_buffer("offsets", offsets, persistent=False)
+        self.argument = SlotEmbedding(vocabulary.slots, objects, width)
+        first_slot = predicates + SEGMENTS
+        slots = [first_slot + slot * (objects + 1) for slot in range(vocabulary.slots)]
+        self.register_buffer("offsets", torch.tensor([0, predicates, *slots]), persistent=False)
 
     def embed_atoms(self, prompt: Tensor) -> Tensor:
         """Prompt rows [batch, length, 2 + slots] to [batch, length, width]: one summing lookup in one table."""
@@ -105,17 +96,15 @@ class AtomEmbedding(nn.Module):
 class PolicyNetwork(AtomEmbedding):
     """Scores every token of a plan given the state, the goal and the tokens before it."""
 
-    def __init__(self, settings: ModelSettings, sizes: VocabularySizes, actions: int, dropout: float = 0.0) -> None:
-        """`actions` is the id of the token that opens every plan."""
+    def __init__(self, settings: ModelSettings, vocabulary: Vocabulary, dropout: float = 0.0) -> None:
         super().__init__()
         self.settings = settings
-        self.actions = actions
-        self.token = nn.Embedding(sizes.tokens, settings.width)
+        self.token = nn.Embedding(vocabulary.size, settings.width)
         if settings.encoding == "words":
             self.position = nn.Embedding(settings.max_prompt + settings.max_plan, settings.width)
         else:
             self.position = nn.Embedding(settings.max_plan, settings.width)
-            self.add_atoms(sizes, settings.width)
+            self.add_atoms(vocabulary, settings.width)
         self.dropout = nn.Dropout(dropout)
         self.block = nn.ModuleList(Block(settings, dropout) for _ in range(settings.layers))
         self.norm = nn.LayerNorm(settings.width, eps=NORM_EPSILON["policy"])
@@ -126,7 +115,7 @@ class PolicyNetwork(AtomEmbedding):
 
         `plan` holds the tokens to predict; what the network reads is shifted by the opening token.
         """
-        opening = plan.new_full((len(plan), 1), self.actions)
+        opening = plan.new_full((len(plan), 1), ACTIONS)
         shifted = torch.cat([opening, plan[:, :-1]], dim=1)
         forward = self.words if self.settings.encoding == "words" else self.atoms
         return F.linear(self.norm(forward(prompt, prompt_len, shifted, plan_len)), self.token.weight)
@@ -182,14 +171,14 @@ class PolicyNetwork(AtomEmbedding):
 class HeuristicNetwork(AtomEmbedding):
     """Scores every cost-to-go from 0 to `max_cost` given the state and the goal."""
 
-    def __init__(self, settings: ModelSettings, sizes: VocabularySizes, dropout: float = 0.0) -> None:
+    def __init__(self, settings: ModelSettings, vocabulary: Vocabulary, dropout: float = 0.0) -> None:
         super().__init__()
         self.settings = settings
         if settings.encoding == "words":
-            self.token = nn.Embedding(sizes.tokens, settings.width)
+            self.token = nn.Embedding(vocabulary.size, settings.width)
             self.position = nn.Embedding(settings.max_prompt, settings.width)
         else:
-            self.add_atoms(sizes, settings.width)
+            self.add_atoms(vocabulary, settings.width)
             self.cls = nn.Parameter(torch.empty(settings.width))
         self.embedding_norm = nn.LayerNorm(settings.width, eps=NORM_EPSILON["heuristic"])
         self.dropout = nn.Dropout(dropout)

@@ -1,0 +1,243 @@
+"""Everything a training run can be told: checked values from a TOML file and `table.key=value` overrides.
+
+A key that does not exist, a value of the wrong type or a combination that makes no sense is refused before
+anything is loaded. The resolved settings are saved with the run and read back when it is resumed.
+"""
+
+import dataclasses
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oclgen.checkpoint import ENCODINGS, KINDS, ModelSettings
+from oclgen.errors import InputError
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The network. `words` is GPT-2 and BERT exactly; `atoms` reads the prompt as a set."""
+
+    encoding: str = "atoms"
+    layers: int = 4
+    heads: int = 4
+    width: int = 128
+    inner: int = 512
+    max_prompt: int = 512
+    max_plan: int = 0  # policy: positions of plan tokens, the opening one included
+    max_cost: int = 0  # heuristic: largest cost-to-go that has a class of its own
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        require(self.encoding in ENCODINGS, f"model.encoding must be one of {', '.join(ENCODINGS)}")
+        require(min(self.layers, self.heads, self.width, self.inner, self.max_prompt) > 0, "model: sizes must be > 0")
+        require(self.width % self.heads == 0, "model.width must be a multiple of model.heads")
+        require(0 <= self.dropout < 1, "model.dropout must lie in [0, 1)")
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Which examples, and how they are cut and grouped. Exactly one of the two batch sizes is given."""
+
+    path: str = ""  # folder of the data set
+    domain: str = ""  # whose `[encoding]` table makes the vocabulary: a name or a folder
+    vocabulary: str = ""  # or a vocabulary.json
+    offsets: bool = True  # the paper's action compilation: start at a random step of the plan
+    window: int = 0  # policy: at most so many actions per example; 0 = the whole rest of the plan
+    shuffle_names: bool = False  # give objects random tokens of their pool, where names carry no meaning
+    batch_examples: int = 0  # examples per process and step
+    batch_tokens: int = 0  # or prompt rows and plan tokens per process and step, padding included
+
+    def __post_init__(self) -> None:
+        require((self.batch_examples > 0) != (self.batch_tokens > 0), "data: give batch_examples or batch_tokens")
+        require(self.window >= 0, "data.window must be >= 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """AdamW for everything, or Muon for the matrices inside the blocks and AdamW for the rest."""
+
+    name: str = "adamw"
+    lr: float = 3e-4  # of AdamW
+    hidden_lr: float = 0.02  # of Muon
+    betas: tuple[float, ...] = (0.9, 0.999)
+    momentum: float = 0.95  # of Muon
+    weight_decay: float = 0.0
+    clip: float = 1.0  # largest gradient norm; 0 = no limit
+
+    def __post_init__(self) -> None:
+        require(self.name in ("adamw", "muon"), "optimizer.name must be adamw or muon")
+        require(self.lr > 0 and self.hidden_lr > 0, "optimizer: learning rates must be > 0")
+        require(len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas), "optimizer.betas: two in [0, 1)")
+        require(self.weight_decay >= 0 and self.clip >= 0, "optimizer: weight_decay and clip must be >= 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Length and shape of the learning rate. Exactly one of steps, epochs and time is given.
+
+    With `time`, the number of steps is decided, once, from the throughput measured so far, and recorded: a
+    trapezoid decides when its decay must begin, a cosine after a fiftieth of the time.
+    """
+
+    name: str = "constant"
+    warmup: int = 0  # steps
+    decay: float = 0.4  # trapezoid: the last part of the run, in which the rate falls to zero
+    steps: int = 0
+    epochs: float = 0.0
+    time: str = ""  # such as 90m; of training in all, over every resumption
+
+    def __post_init__(self) -> None:
+        require(self.name in ("constant", "cosine", "trapezoid"), "schedule.name: constant, cosine or trapezoid")
+        lengths = (self.steps > 0) + (self.epochs > 0) + bool(self.time)
+        require(lengths == 1, "schedule: give exactly one of steps, epochs and time")
+        require(self.warmup >= 0 and 0 < self.decay < 1, "schedule: warmup must be >= 0, decay in (0, 1)")
+        parse_time(self.time)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How the loop runs; nothing here changes what is learned, except seed and precision."""
+
+    seed: int = 0
+    device: str = "auto"  # cpu, cuda, or cuda where there is one
+    precision: str = "float32"  # or autocast to bfloat16 or float16
+    accumulate: int = 1  # batches per step
+    threads: int = 0  # of torch; 0 = its own choice
+    initial: str = ""  # checkpoint to start from (finetuning)
+    log_every: int = 10  # steps
+    validate_every: int = 500  # steps
+    validation_examples: int = 1000
+    save_every: str = "5m"  # of the state to resume from; also saved at each stop
+
+    def __post_init__(self) -> None:
+        require(self.device in ("auto", "cpu", "cuda"), "run.device must be auto, cpu or cuda")
+        known = ("float32", "bfloat16", "float16")
+        require(self.precision in known, f"run.precision must be one of {', '.join(known)}")
+        positive = (self.accumulate, self.log_every, self.validate_every, self.validation_examples)
+        require(min(positive) > 0, "run: accumulate, log_every, validate_every and validation_examples must be > 0")
+        require(self.threads >= 0, "run.threads must be >= 0")
+        parse_time(self.save_every)
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """Policy only: how many validation problems sampled rollouts complete, because the loss alone hides failure."""
+
+    problems: int = 0  # 0 = not measured
+    samples: int = 10  # rollouts per state
+    links: int = 1  # rollouts are chained so often: the next link starts where the longest valid one ended
+    every: int = 1  # at each so-manieth validation
+
+    def __post_init__(self) -> None:
+        require(min(self.samples, self.links, self.every) > 0 and self.problems >= 0, "generation: must be > 0")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """A whole run."""
+
+    kind: str
+    model: Model = field(default_factory=Model)
+    data: Data = field(default_factory=lambda: Data(batch_examples=32))
+    optimizer: Optimizer = field(default_factory=Optimizer)
+    schedule: Schedule = field(default_factory=lambda: Schedule(steps=1000))
+    run: Run = field(default_factory=Run)
+    generation: Generation = field(default_factory=Generation)
+
+    def __post_init__(self) -> None:
+        require(self.kind in KINDS, f"kind must be one of {', '.join(KINDS)}")
+        limit = self.model.max_plan if self.kind == "policy" else self.model.max_cost
+        require(limit > 0, f"a {self.kind} needs model.{'max_plan' if self.kind == 'policy' else 'max_cost'}")
+
+    def shape(self, revision: str = "") -> ModelSettings:
+        """What a checkpoint's settings.json says of the network."""
+        model = dataclasses.asdict(self.model)
+        del model["dropout"]
+        return ModelSettings(kind=self.kind, revision=revision, **model)
+
+
+def require(condition: bool, message: str) -> None:
+    if not condition:
+        raise InputError(message)
+
+
+def parse_time(text: str) -> float:
+    """Seconds from `90m`, `2h`, `30s`; nothing is 0."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip()) if text else None
+    if text and match is None:
+        raise InputError(f"{text!r} is not a duration; write it like 30s, 90m or 2h")
+    return float(match[1]) * SECONDS[match[2]] if match else 0.0
+
+
+def read_settings(path: Path, kind: str | None = None, overrides: Iterable[str] = ()) -> TrainingSettings:
+    """Settings from a TOML file (or the JSON of a saved run) with `table.key=value` overrides on top."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    for override in overrides:
+        apply_override(table, override)
+    try:
+        settings: TrainingSettings = build(TrainingSettings, table, "")
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    if kind not in (None, settings.kind):
+        raise InputError(f"{path}: this is a recipe for a {settings.kind}, not for a {kind}")
+    return settings
+
+
+def save_settings(path: Path, settings: TrainingSettings) -> None:
+    text = json.dumps(dataclasses.asdict(settings), indent=2) + "\n"
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+def apply_override(table: dict[str, Any], override: str) -> None:
+    """`optimizer.lr=1e-4` into a nested table; a value that is not TOML is taken as text."""
+    name, equals, value = override.partition("=")
+    if not equals:
+        raise InputError(f"{override!r}: write overrides as table.key=value")
+    *tables, key = name.strip().split(".")
+    for part in tables:
+        table = table.setdefault(part, {})
+        require(isinstance(table, dict), f"{override!r}: {part} is not a table")
+    try:
+        table[key] = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        table[key] = value
+
+
+def build(cls: type[Any], table: Mapping[str, Any], prefix: str) -> Any:
+    """A settings class from a table, every key and type checked."""
+    known = {entry.name: entry for entry in dataclasses.fields(cls)}
+    values = {}
+    for key, value in table.items():
+        if key not in known:
+            raise InputError(f"unknown key {prefix}{key}; known: {', '.join(known)}")
+        values[key] = checked(known[key].type, value, f"{prefix}{key}")
+    if cls is TrainingSettings and "kind" not in values:
+        raise InputError("kind is missing: policy or heuristic")
+    return cls(**values)
+
+
+def checked(kind: Any, value: Any, name: str) -> Any:
+    if dataclasses.is_dataclass(kind):
+        require(isinstance(value, dict), f"{name} must be a table")
+        return build(kind, value, f"{name}.")  # type: ignore[arg-type]
+    if kind == tuple[float, ...]:
+        require(isinstance(value, list | tuple), f"{name} must be a list of numbers")
+        return tuple(checked(float, entry, name) for entry in value)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    require(type(value) is kind, f"{name} is {value!r}, must be of type {kind.__name__}")
+    return value

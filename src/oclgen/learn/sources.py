@@ -1,0 +1,107 @@
+"""From settings to examples: the vocabulary, the data set, and the two streams of batches.
+
+Everything that cannot fit the network (a prompt or a plan longer than its limits) is refused before the first step.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from oclgen.domains import catalog
+from oclgen.encoding import Vocabulary, build_vocabulary
+from oclgen.errors import InputError
+from oclgen.learn import dataset
+from oclgen.learn.checkpoints import Origin
+from oclgen.learn.dataset import Dataset
+from oclgen.learn.example_store import Store, open_store
+from oclgen.learn.examples import BatchSettings, Examples
+from oclgen.learn.settings import TrainingSettings
+from oclgen.learn.world import World
+from oclgen.pddl.domain import read_domain
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a run learns from and is judged by."""
+
+    origin: Origin
+    training: Examples
+    validation: Examples
+    problems: tuple[str, ...]  # validation problems for the generation metric
+
+
+def open_sources(settings: TrainingSettings, world: World) -> Sources:
+    if not settings.data.path:
+        raise InputError("no data set: give --data DIR or data.path")
+    data = dataset.open(settings.data.path)
+    vocabulary = find_vocabulary(settings, data)
+    stores = [shared_store(data, split, vocabulary, world) for split in ("train", "val")]
+    for store in stores:
+        check_limits(store, settings)
+    training, validation = (Examples(store, vocabulary, batches(settings, world)) for store in stores)
+    rows = data.rows("val") if settings.generation.problems else iter(())
+    problems = tuple(row.problem for _, row in zip(range(settings.generation.problems), rows, strict=False))
+    return Sources(Origin(vocabulary, data.domain_text, data.recipe), training, validation, problems)
+
+
+def find_vocabulary(settings: TrainingSettings, data: Dataset) -> Vocabulary:
+    """That of the checkpoint to start from, a given one, or the one that the domain's defaults make."""
+    if settings.run.initial:
+        return read_vocabulary(Path(settings.run.initial) / "vocabulary.json")
+    if settings.data.vocabulary:
+        return read_vocabulary(Path(settings.data.vocabulary))
+    name = settings.data.domain or str(data.recipe.get("source", ""))
+    return build_vocabulary(read_domain(data.domain_text), catalog.load(name).defaults.encoding.as_table())
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    try:
+        return Vocabulary.from_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def shared_store(data: Dataset, split: str, vocabulary: Vocabulary, world: World) -> Store:
+    """Made by the first process, read by all."""
+    if world.rank == 0:
+        open_store(data, split, vocabulary, workers=len(os.sched_getaffinity(0)))
+    world.wait()
+    return open_store(data, split, vocabulary)
+
+
+def batches(settings: TrainingSettings, world: World) -> BatchSettings:
+    data = settings.data
+    return BatchSettings(
+        kind=settings.kind,
+        encoding=settings.model.encoding,
+        tokens=data.batch_tokens * world.size or None,
+        examples=data.batch_examples * world.size or None,
+        window=data.window or None,
+        compile=data.offsets,
+        shuffle_names=data.shuffle_names,
+        seed=settings.run.seed,
+    )
+
+
+def check_limits(store: Store, settings: TrainingSettings) -> None:
+    prompt = int(store.step_prompt(settings.model.encoding).max())
+    if prompt > settings.model.max_prompt:
+        raise InputError(f"the longest prompt has {prompt} rows; raise model.max_prompt ({settings.model.max_prompt})")
+    if settings.kind == "policy":
+        plan = longest_plan(store, settings.data.window)
+        if plan > settings.model.max_plan:
+            raise InputError(
+                f"the longest plan to learn has {plan} tokens; "
+                f"raise model.max_plan ({settings.model.max_plan}) or set data.window"
+            )
+
+
+def longest_plan(store: Store, window: int) -> int:
+    """Tokens of the longest plan, or window of a plan, with its `<end>`."""
+    begin, end = store.step_begin[:-1], store.step_begin[1:] - 1
+    last = np.repeat(end, end - begin + 1)
+    steps = np.arange(len(last))
+    until = np.minimum(steps + window, last) if window else last
+    return int((store.step_token[until] - store.step_token[steps] + (until == last)).max())

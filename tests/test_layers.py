@@ -13,14 +13,15 @@ FOUNDATION = {"errors", "interfaces"}
 ALLOWED = {
     "errors": set(),
     "interfaces": set(),
-    "parallel": set(),
+    "child": set(),
+    "parallel": {"child"},
     "search": FOUNDATION,
     "pddl": FOUNDATION,
     "domains": {"errors"},
     "encoding": FOUNDATION | {"pddl"},
     "checkpoint": FOUNDATION | {"encoding"},
     "inference": FOUNDATION | {"pddl", "encoding", "checkpoint"},
-    "fast_downward": FOUNDATION | {"pddl", "search"},
+    "fast_downward": FOUNDATION | {"child", "pddl", "search"},
     "planner": FOUNDATION
     | {"pddl", "domains", "search", "encoding", "checkpoint", "inference", "fast_downward", "pretrained"},
 }

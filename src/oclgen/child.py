@@ -1,0 +1,75 @@
+"""The inside of a child process: it dies with its parent, and as a script it is Fast Downward.
+
+The script translates and then becomes the search by `exec`: one process from beginning to end, so there is no
+driver to start (half the time of a small problem), no grandchild to lose, and the memory limit and the tie to
+the parent, both set once, hold for translation and search alike. It imports nothing of this package, because
+it is started without site-packages.
+"""
+
+import ctypes
+import gc
+import os
+import resource
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+TRANSLATE_OUT_OF_MEMORY = 20
+TRANSLATE_CRITICAL_ERROR = 30
+TRANSLATE_INPUT_ERROR = 31
+RESERVE_BYTES = 10_000_000
+
+
+def die_with_parent(parent: int) -> None:
+    """From now on the kernel kills this process when `parent` ends, however it ends (Linux only)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the line above
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def limit_memory(limit: int) -> None:
+    if limit and sys.platform != "darwin":
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def translate(arguments: list[str]) -> None:
+    """Fast Downward's translator, in this process."""
+    gc.disable()  # it makes no cycles worth collecting; looking for them costs a tenth of its time
+    from fast_downward.translate import main, options  # type: ignore[import-untyped]
+
+    options.set_options(arguments)
+    main.main()
+
+
+def translate_or_exit(arguments: list[str]) -> None:
+    """Turn the translator's exceptions into Fast Downward's exit codes."""
+    reserve = bytearray(RESERVE_BYTES)
+    try:
+        translate(arguments)
+    except MemoryError:
+        del reserve
+        sys.exit(TRANSLATE_OUT_OF_MEMORY)
+    except Exception as error:
+        if type(error).__name__ == "ParseError":
+            print(error)
+            sys.exit(TRANSLATE_INPUT_ERROR)
+        print(f"{type(error).__name__}: {error}")
+        sys.exit(TRANSLATE_CRITICAL_ERROR)
+
+
+def fast_downward(parent: str, memory: str, build: str, sas_file: str, *arguments: str) -> None:
+    """Arguments of the translator, then `--`, then those of the search."""
+    die_with_parent(int(parent))
+    limit_memory(int(memory))
+    sys.path.insert(0, build)
+    split = arguments.index("--")
+    translate_or_exit([*arguments[:split], "--sas-file", sas_file])
+    sys.stdout.flush()
+    os.dup2(os.open(sas_file, os.O_RDONLY), 0)
+    binary = os.path.join(build, "downward")  # noqa: PTH118 (pathlib is slow to import here)
+    os.execv(binary, [binary, *arguments[split + 1 :]])
+
+
+if __name__ == "__main__":
+    fast_downward(*sys.argv[1:])

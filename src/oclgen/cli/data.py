@@ -1,0 +1,55 @@
+"""`oclgen data`: make a data set of solved problems."""
+
+import os
+from pathlib import Path
+
+import click
+
+from oclgen.cli.parameters import DURATION, MEMORY
+from oclgen.cli.progress import Progress
+
+
+@click.command()
+@click.argument("name")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the data set.")
+@click.option("--count", default=1000, show_default=True, type=click.IntRange(min=1), help="Problems in all.")
+@click.option("--val", type=click.IntRange(min=0), help="Of these for validation (default: 5 %, at most 1000).")
+@click.option("--test", type=click.IntRange(min=0), help="Of these for testing (default: 5 %, at most 1000).")
+@click.option("--teacher", type=click.Choice(["lama-first", "lama", "lmcut"]), default="lama-first", show_default=True)
+@click.option("--time-limit", type=DURATION, default="20m", show_default=True, help="Wall-clock for each problem.")
+@click.option("--memory-limit", type=MEMORY, default="8G", show_default=True, help="For each problem.")
+@click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
+@click.option("--random-seed", default=0, show_default=True)
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A range to draw from: blocks=3..12.")
+def command(
+    name: str,
+    out: Path,
+    count: int,
+    val: int | None,
+    test: int | None,
+    teacher: str,
+    time_limit: float,
+    memory_limit: int,
+    workers: int,
+    random_seed: int,
+    settings: tuple[str, ...],
+) -> None:
+    """Draw problems of the domain NAME, solve them with the teacher and store them in OUT.
+
+    NAME is a domain that comes with oclgen, or a folder with domain.pddl and training/*.pddl (and
+    training_plans/*.plan, where plans are known). The same command again resumes a run that was stopped or
+    killed; a larger --count extends a data set.
+    """
+    from oclgen.learn import collect, problems
+
+    source = problems.problems(name, random_seed, settings)
+    teaching = collect.Teaching(teacher, time_limit, memory_limit, source.translate_options)
+    val, test = collect.split_sizes(out, count, val, test)
+    tallies = collect.collect(source, out, teaching, count=count, val=val, test=test, seed=random_seed, workers=workers)
+    tally = next(tallies)
+    progress = Progress(count, tally.stored, "problem")
+    for tally in tallies:
+        progress.show(tally.stored, f"{tally.rows['failed']} failed, own work {tally.own_share:.1%}")
+    progress.close()
+    made = ", ".join(f"{tally.rows[split]} {split}" for split in sorted(tally.rows)) or "nothing to do"
+    click.echo(f"{tally.stored} problems in {out} (this run: {made}; own work {tally.own_share:.1%} of CPU time)")

@@ -1,0 +1,218 @@
+"""Make a data set: take problems, drop those seen before, have the teacher solve the rest, keep what holds.
+
+Problems are taken in order and compared by fingerprint with all before them, across splits; the first `test`
+distinct ones are the test split, the next `val` the validation split, all others are for training. So the split
+of a problem never changes, whether a run is resumed or `count` is raised later. What the teacher fails on
+becomes a split of its own. Every plan is replayed by the independent validator before it is stored.
+
+Paper: Section 5 (data from LAMA-first, 20 minutes a problem), tab:results_subset (what the teacher fails on).
+"""
+
+import json
+import os
+import resource
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from oclgen import __version__, fast_downward
+from oclgen.errors import OclgenError, PddlError
+from oclgen.interfaces import Plan
+from oclgen.learn.dataset import Row, Writer, read_recipe
+from oclgen.learn.problems import Problem, Problems
+from oclgen.parallel import run_unordered
+from oclgen.pddl.fingerprint import problem_fingerprint
+from oclgen.pddl.plan_file import format_plan, parse_plan
+from oclgen.pddl.problem import read_problem
+from oclgen.pddl.validate import validate
+from oclgen.search.anytime import Budget, Counters, run
+
+
+@dataclass(frozen=True, slots=True)
+class Teaching:
+    """The teacher and its limits for each problem."""
+
+    teacher: str = "lama-first"
+    time_limit: float = 1200.0
+    memory_limit: int = 8 << 30
+    translate_options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    problem: Problem
+    domain_text: str
+    fingerprint: str
+    split: str
+    seed: int
+    teaching: Teaching
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A row, and the processor seconds that it cost us and the teacher in process `pid`."""
+
+    row: Row
+    pid: int
+    own_seconds: float
+    teacher_seconds: float
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far a run is; `rows` and the seconds are of this run, `stored` counts all."""
+
+    stored: int = 0
+    rows: Counter[str] = field(default_factory=Counter)
+    teacher_seconds: float = 0.0
+    worker_seconds: float = 0.0
+    started: float = field(default_factory=time.process_time)
+
+    def add(self, done: Done) -> None:
+        self.stored += 1
+        self.rows[done.row.split] += 1
+        self.teacher_seconds += done.teacher_seconds
+        if done.pid != os.getpid():
+            self.worker_seconds += done.own_seconds
+
+    @property
+    def own_share(self) -> float:
+        """Our part of all processor time so far; the rest is the teacher's."""
+        own = time.process_time() - self.started + self.worker_seconds
+        return own / max(own + self.teacher_seconds, 1e-9)
+
+
+def recipe(problems: Problems, teaching: Teaching, seed: int, val: int, test: int) -> dict[str, object]:
+    """All that the rows depend on; a folder holds rows of one recipe only."""
+    settings = {**asdict(teaching), "translate_options": list(teaching.translate_options)}
+    return {"format": 1, **problems.recipe, "seed": seed, "val": val, "test": test, **settings}
+
+
+def split_sizes(out: Path, count: int, val: int | None, test: int | None) -> tuple[int, int]:
+    """Sizes that were not given are those of the data set, if there is one, or else 5 % and at most 1000."""
+    stored = read_recipe(out) if (out / "recipe.json").exists() else {}
+    default = min(count // 20, 1000)
+    return stored.get("val", default) if val is None else val, stored.get("test", default) if test is None else test
+
+
+def collect(
+    problems: Problems, out: Path, teaching: Teaching, *, count: int, val: int, test: int, seed: int, workers: int
+) -> Iterator[Tally]:
+    """Add rows until the folder holds `count`; yield the same tally before the first and after each."""
+    writer = Writer(out, recipe(problems, teaching, seed, val, test), problems.domain_text)
+    tally = Tally(stored=len(writer.fingerprints))
+    yield tally
+    scratch = out / "scratch"
+    jobs = remaining_jobs(problems, teaching, writer, count, val, test, seed)
+    try:
+        shutil.rmtree(scratch, ignore_errors=True)  # also what the teachers of a killed run left
+        for done in run_unordered(Teach(scratch), jobs, workers):
+            writer.append(done.row)
+            tally.add(done)
+            yield tally
+    finally:
+        writer.close()
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def remaining_jobs(
+    problems: Problems, teaching: Teaching, writer: Writer, count: int, val: int, test: int, seed: int
+) -> Iterator[Job]:
+    """Problems, in order, that are neither stored nor equal to an earlier one, until there are `count`.
+
+    It ends earlier where a distribution is exhausted: when long nothing new was found.
+    """
+    stored = dict(writer.fingerprints)
+    seen = set(stored.values())
+    index = rank = in_vain = 0
+    while rank < count and in_vain < 1000 + 20 * rank:
+        if index in stored:
+            rank, in_vain = rank + 1, 0
+        else:
+            problem = problems.get(index)
+            if problem is None:
+                return
+            mark = mark_of(problems, problem)
+            in_vain += 1
+            if mark not in seen:
+                seen.add(mark)
+                split = "test" if rank < test else "val" if rank < test + val else "train"
+                rank, in_vain = rank + 1, 0
+                yield Job(problem, problems.domain_text, mark, split, seed, teaching)
+        index += 1
+
+
+def mark_of(problems: Problems, problem: Problem) -> str:
+    info = read_problem(problems.domain_text, problem.file or problem.text)
+    return problem_fingerprint(info, problems.meaningful_types)
+
+
+@dataclass(frozen=True, slots=True)
+class Teach:
+    """What a worker does with a job; the teacher's files go to `scratch`, which the next run empties."""
+
+    scratch: Path
+
+    def __call__(self, job: Job) -> Done:
+        self.scratch.mkdir(exist_ok=True)
+        tempfile.tempdir = str(self.scratch)
+        own, teacher = time.process_time(), children_seconds()
+        row = taught(job)
+        return Done(row, os.getpid(), time.process_time() - own, children_seconds() - teacher)
+
+
+def taught(job: Job) -> Row:
+    started = time.monotonic()
+    plan, outcome = given_plan(job) if job.problem.plan_file else teachers_plan(job)
+    return Row(
+        id=job.problem.index,
+        split="failed" if plan is None else job.split,
+        name=job.problem.name,
+        problem=job.problem.text,
+        fingerprint=job.fingerprint,
+        plan="" if plan is None else format_plan(plan),
+        length=-1 if plan is None else len(plan),
+        outcome=outcome,
+        seconds=time.monotonic() - started,
+        teacher="given" if job.problem.plan_file else job.teaching.teacher,
+        parameters=json.dumps(job.problem.parameters),
+        seed=job.seed,
+        versions=json.dumps({"oclgen": __version__, "fast_downward": fast_downward.version()}),
+    )
+
+
+def teachers_plan(job: Job) -> tuple[Plan | None, str]:
+    """The teacher's best plan, if it is one, and how the teacher ended."""
+    teaching = job.teaching
+    budget = Budget(teaching.time_limit, memory_bytes=teaching.memory_limit)
+    plans = fast_downward.search(
+        teaching.teacher, job.domain_text, job.problem.text, budget, translate_options=teaching.translate_options
+    )
+    try:
+        result = run(plans, budget, Counters())
+    except OclgenError as error:
+        return None, f"error: {error}"
+    if result.plan is not None:
+        verdict = validate(job.domain_text, job.problem.text, result.plan)
+        if not verdict.valid:
+            return None, f"invalid: {verdict.reason}"
+    return result.plan, result.ending.value
+
+
+def given_plan(job: Job) -> tuple[Plan, str]:
+    file = job.problem.plan_file
+    assert file is not None
+    plan = parse_plan(file.read_text(encoding="utf-8"), str(file))
+    verdict = validate(job.domain_text, job.problem.text, plan)
+    if not verdict.valid:
+        raise PddlError(f"{file}:{(verdict.step or 0) + 1}: not a plan for {job.problem.name}: {verdict.reason}")
+    return plan, "given"
+
+
+def children_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

@@ -1,0 +1,182 @@
+"""A data set on disk: solved problems as Parquet parts that are only ever added to.
+
+    DIR/domain.pddl  DIR/recipe.json  DIR/parts/part-000000.parquet ...  DIR/optima.json
+
+Any Parquet reader opens `DIR/parts`. A finished row goes into `journal.jsonl` at once and from there, with
+others, into a new part that appears by rename; so a process that is killed at any moment loses no finished row
+and leaves no half-written part.
+"""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, TextIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from oclgen.errors import InputError
+from oclgen.pddl.source import lines
+
+SPLITS = ("train", "val", "test", "failed")
+PART_ROWS = 512
+PART_SECONDS = 300.0
+BATCH_ROWS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One problem and what the teacher made of it; solved if `length` is not negative."""
+
+    id: int
+    split: str
+    name: str
+    problem: str
+    fingerprint: str
+    plan: str
+    length: int
+    outcome: str
+    seconds: float
+    teacher: str
+    parameters: str
+    seed: int
+    versions: str
+
+
+TYPES = {"id": pa.int64(), "length": pa.int32(), "seconds": pa.float64(), "seed": pa.int64()}
+SCHEMA = pa.schema([(field.name, TYPES.get(field.name, pa.string())) for field in fields(Row)])
+
+
+class Dataset:
+    """What has been stored in a folder; every pass reads the parts that are there by then."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.recipe = read_recipe(path)
+        self.domain_text = (path / "domain.pddl").read_text(encoding="utf-8")
+
+    def rows(self, split: str | None = None) -> Iterator[Row]:
+        """Rows of a split (default: all), in the order they were stored, a few at a time in memory."""
+        for part in parts(self.path):
+            with pq.ParquetFile(part) as file:
+                for batch in file.iter_batches(BATCH_ROWS):
+                    yield from (Row(**row) for row in batch.to_pylist() if split in (None, row["split"]))
+
+    def count(self, split: str | None = None) -> int:
+        return sum(row["split"] == split or split is None for row in columns(self.path, ["split"]))
+
+
+def open(path: Path | str) -> Dataset:
+    """Raises `InputError` where there is no data set."""
+    return Dataset(Path(path))
+
+
+def parts(path: Path) -> list[Path]:
+    return sorted((path / "parts").glob("part-*.parquet"))
+
+
+def columns(path: Path, names: list[str]) -> Iterator[dict[str, Any]]:
+    for part in parts(path):
+        with pq.ParquetFile(part) as file:
+            for batch in file.iter_batches(columns=names):
+                yield from batch.to_pylist()
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    try:
+        recipe: dict[str, Any] = json.loads((path / "recipe.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: not a data set (there is no recipe.json); make one with: oclgen data") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path / 'recipe.json'}: {error}") from None
+    return recipe
+
+
+def write_text(path: Path, text: str) -> None:
+    """All or nothing: under a temporary name, then renamed."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
+class Writer:
+    """The one process that adds to a folder, new or left by an earlier run."""
+
+    def __init__(self, path: Path, recipe: dict[str, Any], domain_text: str) -> None:
+        (path / "parts").mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._lock = locked(path)
+        if (path / "recipe.json").exists():
+            check_same_recipe(path, read_recipe(path), recipe)
+            check_same_domain(path, domain_text)
+        else:
+            write_text(path / "domain.pddl", domain_text)
+            write_text(path / "recipe.json", json.dumps(recipe, indent=2) + "\n")
+        self.fingerprints = {row["id"]: row["fingerprint"] for row in columns(path, ["id", "fingerprint"])}
+        self._journal, self._rows = recovered_journal(path / "journal.jsonl", self.fingerprints)
+        self._part_started = time.monotonic()
+
+    def append(self, row: Row) -> None:
+        self.fingerprints[row.id] = row.fingerprint
+        self._rows.append(row)
+        self._journal.write(json.dumps(asdict(row)) + "\n")
+        self._journal.flush()
+        if len(self._rows) >= PART_ROWS or time.monotonic() - self._part_started > PART_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Turn the journal into a part; a row that is in both counts once (see `recovered_journal`)."""
+        if self._rows:
+            number = 1 + max((int(part.stem.split("-")[1]) for part in parts(self.path)), default=-1)
+            part = self.path / "parts" / f"part-{number:06}.parquet"
+            temporary = part.with_name(f".{part.name}.tmp")
+            pq.write_table(pa.Table.from_pylist([asdict(row) for row in self._rows], SCHEMA), temporary)
+            temporary.replace(part)
+            self._rows.clear()
+            self._journal.truncate(0)
+        self._part_started = time.monotonic()
+
+    def close(self) -> None:
+        self.flush()
+        self._journal.close()
+        self._lock.close()
+
+
+def locked(path: Path) -> TextIO:
+    """Held until closed or until this process ends, however it ends."""
+    lock = (path / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise InputError(f"{path}: another process is adding to this data set") from None
+    return lock
+
+
+def recovered_journal(path: Path, fingerprints: dict[int, str]) -> tuple[TextIO, list[Row]]:
+    """Open the journal for appending, cut off a half-written last line, and return the rows no part has yet."""
+    data = path.read_bytes() if path.exists() else b""
+    whole = data[: data.rfind(b"\n") + 1]
+    rows = [Row(**json.loads(line)) for line in whole.splitlines()]
+    rows = [row for row in rows if row.id not in fingerprints]
+    fingerprints.update((row.id, row.fingerprint) for row in rows)
+    journal = path.open("a", encoding="utf-8")
+    os.truncate(path, len(whole))
+    return journal, rows
+
+
+def check_same_recipe(path: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
+    different = [key for key in {**stored, **asked} if stored.get(key) != asked.get(key)]
+    if different:
+        listed = ", ".join(f"{key} {stored.get(key)!r} (now {asked.get(key)!r})" for key in different)
+        raise InputError(f"{path}: holds a data set with another recipe: {listed}; give the same, or another folder")
+
+
+def check_same_domain(path: Path, asked: str) -> None:
+    stored = (path / "domain.pddl").read_text(encoding="utf-8")
+    if " ".join(lines(stored)).split() != " ".join(lines(asked)).split():
+        raise InputError(f"{path / 'domain.pddl'}: differs from the domain asked for; give another folder")

@@ -1,0 +1,40 @@
+"""Anytime searches over the protocols of `oclgen.interfaces`, and the registry of those that use models.
+
+Read `oclgen.py` first: it is the paper's Algorithm 1.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from oclgen.search.anytime import Search
+from oclgen.search.best_first import best_first_search
+from oclgen.search.best_of_n import best_of_n_search
+from oclgen.search.mcts import mcts_search
+from oclgen.search.oclgen import oclgen_search
+from oclgen.search.settings import BestFirstSettings, BestOfNSettings, MctsSettings, OclgenSettings
+
+Settings = OclgenSettings | MctsSettings | BestFirstSettings | BestOfNSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A search by name.
+
+    `search(task, policy, heuristic, settings, budget, rng, counters)`; a model that is not needed may be None.
+    """
+
+    search: Callable[..., Search]
+    settings: Settings
+    """The paper's settings for this method (for OCLGen: Blocksworld's)."""
+    needs_policy: bool = True
+    needs_heuristic: bool = True
+
+
+METHODS: dict[str, Method] = {
+    "oclgen": Method(oclgen_search, OclgenSettings()),
+    "mcts": Method(mcts_search, MctsSettings()),
+    "mcts-partial": Method(mcts_search, MctsSettings(max_tokens=50)),
+    "astar": Method(best_first_search, BestFirstSettings("astar"), needs_policy=False),
+    "gbfs": Method(best_first_search, BestFirstSettings("gbfs"), needs_policy=False),
+    "best-of-n": Method(best_of_n_search, BestOfNSettings(), needs_heuristic=False),
+}

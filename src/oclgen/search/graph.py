@@ -176,7 +176,7 @@ class SearchGraph:
 
     def extract(self, depth: int, horizon: int | None = None) -> int | None:
         """Close and return the best node of an open list; nodes as deep as `horizon` are closed and passed over."""
-        while depth in self._open.depths:
+        while not self._open.is_empty(depth):
             node = self._open.first(depth)
             self.close(node)
             if horizon is None or self._g[node] < horizon:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from oclgen.interfaces import Action, Heuristic, Policy, Rollout, State, Step, Task
+from oclgen.interfaces import Action, Heuristic, Plan, Policy, Rollout, State, Step, Task
 from oclgen.search.anytime import Budget, Counters
 
 EVALUATION_BATCH = 32
@@ -20,6 +20,10 @@ class Trajectory:
     states: tuple[State, ...]
     steps: tuple[Step, ...]
     reaches_goal: bool
+
+    @property
+    def actions(self) -> Plan:
+        return tuple(step.action for step in self.steps)
 
     def cut(self, steps: int) -> "Trajectory":
         """Its first steps, where it has more."""
@@ -50,11 +54,14 @@ def successors(task: Task, state: State) -> list[tuple[Action, State]]:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """A task with its two models, asked on one budget, with one generator, into one record of counters."""
+    """A task with its two models, asked on one budget, with one generator, into one record of counters.
+
+    A method that never asks one of the models can leave it out.
+    """
 
     task: Task
-    policy: Policy
-    heuristic: Heuristic
+    policy: Policy | None
+    heuristic: Heuristic | None
     budget: Budget
     rng: random.Random
     counters: Counters
@@ -67,6 +74,7 @@ class Models:
         max_actions: int | None = None,
     ) -> list[list[Trajectory]]:
         """For each state, `samples` replayed rollouts."""
+        assert self.policy is not None
         batches = self.policy.rollouts(
             self.task,
             states,
@@ -82,8 +90,14 @@ class Models:
             for state, batch in zip(states, batches, strict=True)
         ]
 
+    def priors(self, state: State, actions: Sequence[Action]) -> list[float]:
+        """How likely the policy finds each action, normalised over them."""
+        assert self.policy is not None
+        return self.policy.priors(self.task, state, actions) if actions else []
+
     def estimate(self, states: Iterable[State]) -> dict[State, float]:
         """The heuristic of each state, 0 for goals; states whose turn comes after the budget's end are left out."""
+        assert self.heuristic is not None
         values: dict[State, float] = {}
         asked: list[State] = []
         for state in dict.fromkeys(states):

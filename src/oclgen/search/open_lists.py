@@ -53,6 +53,9 @@ class OpenLists:
             heap[:] = [entry for entry in heap if self._is_live(entry)]
             heapify(heap)
 
+    def is_empty(self, depth: int) -> bool:
+        return depth >= len(self._live) or not self._live[depth]
+
     def first(self, depth: int) -> int:
         """The node of least priority in a list that is not empty."""
         heap = self._heaps[depth]

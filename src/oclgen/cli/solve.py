@@ -1,0 +1,93 @@
+"""`oclgen solve`: find a plan and keep shortening it until the time is up."""
+
+from pathlib import Path
+
+import click
+
+from oclgen.cli.parameters import DURATION, MEMORY
+from oclgen.errors import InputError
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="[DOMAIN] PROBLEM", type=click.Path(path_type=Path))
+@click.option(
+    "--method",
+    default="oclgen",
+    show_default=True,
+    help="oclgen, mcts, mcts-partial, astar, gbfs, best-of-n, lama-first, lama or lmcut.",
+)
+@click.option(
+    "--overall-time-limit",
+    type=DURATION,
+    default="10s",
+    show_default=True,
+    help="Wall-clock from process start, everything included.",
+)
+@click.option("--overall-memory-limit", type=MEMORY, default="4G", show_default=True)
+@click.option("--iterations", type=click.IntRange(min=1), help="Stop after this many search iterations.")
+@click.option("--random-seed", default=0, show_default=True)
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path),
+    help="Folder with policy/ and heuristic/ (default: the shipped model for this domain).",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(["extended", "paper"]),
+    default="extended",
+    show_default=True,
+    help="Search settings: the paper's with our extensions, or the paper's exactly.",
+)
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one search setting; repeatable.")
+@click.option(
+    "--plan-file",
+    type=click.Path(path_type=Path),
+    default="sas_plan",
+    show_default=True,
+    help="Best plan; improving plans go to PLAN_FILE.1, .2, ...",
+)
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the whole record of the run here.")
+def command(files: tuple[Path, ...], overrides: tuple[str, ...], **options: object) -> int:
+    """Find a plan for PROBLEM and keep shortening it until the time is up.
+
+    Without DOMAIN, domain.pddl beside the problem is used. Plans are validated independently before they are
+    printed or written. Exit codes are Fast Downward's: 0 plan found, 23 out of time, 31 bad PDDL, 34 unsupported.
+    """
+    from oclgen.solve_process import SolveRequest, run_request
+
+    domain, problem = domain_and_problem(files)
+    return run_request(SolveRequest(domain=domain, problem=problem, settings=parse_overrides(overrides), **options))  # type: ignore[arg-type]
+
+
+def domain_and_problem(files: tuple[Path, ...]) -> tuple[Path, Path]:
+    if len(files) == 1:
+        domain = files[0].with_name("domain.pddl")
+        if files[0].exists() and not domain.exists():
+            raise InputError(f"no domain given and there is no {domain}")
+        return domain, files[0]
+    if len(files) != 2:
+        raise InputError(f"expected [DOMAIN] PROBLEM, got {len(files)} files")
+    return files[0], files[1]
+
+
+def parse_overrides(overrides: tuple[str, ...]) -> dict[str, object]:
+    parsed: dict[str, object] = {}
+    for override in overrides:
+        key, separator, value = override.partition("=")
+        if not separator:
+            raise InputError(f"--set needs KEY=VALUE, got {override!r}")
+        parsed[key.strip()] = parse_value(value.strip())
+    return parsed
+
+
+def parse_value(text: str) -> object:
+    """A number, true, false, none, or else the text itself."""
+    words: dict[str, object] = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,74 @@
+"""Which model and which settings belong to a domain: matched by what the domain says, not by what it is called.
+
+A model folder holds `policy/` and `heuristic/` (checkpoints) and may hold `solve.toml`, the search settings that
+suit it. Shipped models lie in `pretrained/<domain>/`.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from oclgen.domains import catalog
+from oclgen.errors import InputError
+from oclgen.pddl.domain import read_domain
+from oclgen.pddl.model import DomainInfo
+
+PRETRAINED = Path(__file__).parent / "pretrained"
+
+
+def same_domain(one: DomainInfo, other: DomainInfo) -> bool:
+    """Equal types, constants, predicates and operators; the name may differ."""
+    return replace(one, name=other.name) == other
+
+
+def shipped() -> Iterator[Path]:
+    """The model folders that come with the package."""
+    return (path.parent.parent for path in sorted(PRETRAINED.glob("*/policy/settings.json")))
+
+
+def find_model(domain: DomainInfo) -> Path:
+    """The shipped model for a domain."""
+    for folder in shipped():
+        if same_domain(model_domain(folder), domain):
+            return folder
+    known = ", ".join(folder.name for folder in shipped()) or "none"
+    raise InputError(
+        f"no shipped model fits domain {domain.name!r} (shipped: {known}); "
+        "give one with --model, or make one with: oclgen learn"
+    )
+
+
+def check_model(folder: Path, domain: DomainInfo) -> None:
+    """Refuse a model of another domain."""
+    trained = model_domain(folder)
+    if not same_domain(trained, domain):
+        raise InputError(f"{folder}: trained for domain {trained.name!r}, which differs from {domain.name!r}")
+
+
+def model_domain(folder: Path) -> DomainInfo:
+    path = folder / "policy" / "domain.pddl"
+    if not path.is_file():
+        raise InputError(f"{folder}: no such model folder (it must hold policy/ and heuristic/)")
+    return read_domain(path)
+
+
+def model_settings(folder: Path) -> dict[str, Any]:
+    """What the model's `solve.toml` says, if it has one."""
+    path = folder / "solve.toml"
+    if not path.exists():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def find_spec(domain: DomainInfo) -> catalog.DomainSpec | None:
+    """The catalogued domain that says the same, if there is one."""
+    for name in catalog.names():
+        spec = catalog.load(name)
+        if spec.defaults.domain == domain.name and same_domain(read_domain(spec.domain_text), domain):
+            return spec
+    return None

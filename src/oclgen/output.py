@@ -1,0 +1,124 @@
+"""What a planning person expects to read: plan files and Fast Downward's lines on standard output.
+
+lab, Unified Planning and editors parse these lines; their wording is part of the interface.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+import psutil
+
+from oclgen.interfaces import Plan
+from oclgen.pddl.plan_file import write_plan
+from oclgen.search.anytime import Budget, Counters, Ending
+
+LIVE_SECONDS = 0.2
+
+
+@dataclass(slots=True)
+class PlanFiles:
+    """`sas_plan.1`, `sas_plan.2`, ... each better than the one before, and the best under the plain name."""
+
+    path: Path
+    numbered: bool
+    count: int = 0
+
+    def clear(self) -> None:
+        """Remove what an earlier run left, so that no stale plan is taken for ours."""
+        self.path.unlink(missing_ok=True)
+        for old in self.path.parent.glob(f"{self.path.name}.*"):
+            if old.suffix[1:].isdigit():
+                old.unlink()
+
+    def write(self, plan: Plan) -> None:
+        self.count += 1
+        if self.numbered:
+            write_plan(self.path.with_name(f"{self.path.name}.{self.count}"), plan)
+        write_plan(self.path, plan)
+
+
+@dataclass(slots=True)
+class LiveLine:
+    """One line that is rewritten in place on a terminal; silent elsewhere."""
+
+    budget: Budget
+    counters: Counters
+    stream: TextIO = field(default_factory=lambda: sys.stdout)
+    next_update: float = 0.0
+    shown: bool = False
+
+    def update(self, best: int | None) -> None:
+        now = self.budget.elapsed()
+        if not self.stream.isatty() or now < self.next_update:
+            return
+        self.next_update = now + LIVE_SECONDS
+        rate = self.counters.generated / now if now > 0 else 0.0
+        length = "-" if best is None else str(best)
+        self.stream.write(
+            f"\r\x1b[K{now:6.1f}s  best {length}  nodes {self.counters.generated}"
+            f"  iterations {self.counters.iterations}  {rate:.0f} nodes/s"
+        )
+        self.stream.flush()
+        self.shown = True
+
+    def clear(self) -> None:
+        if self.shown:
+            self.stream.write("\r\x1b[K")
+            self.shown = False
+
+
+def peak_memory_kb() -> int:
+    """The largest resident size this process has had, in KB."""
+    try:
+        import resource
+    except ImportError:  # Windows has no getrusage
+        return int(psutil.Process().memory_info().rss // 1024)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak // 1024 if sys.platform == "darwin" else peak)
+
+
+def limits_lines(time_limit: float | None, memory_limit: int | None) -> list[str]:
+    seconds = "None" if time_limit is None else f"{time_limit:g}s"
+    memory = "None" if memory_limit is None else f"{memory_limit >> 20} MB"
+    return [f"planner time limit: {seconds}", f"planner memory limit: {memory}"]
+
+
+def improvement_line(seconds: float, plan: Plan) -> str:
+    return f"[t={seconds:.3f}s, {peak_memory_kb()} KB] Plan length: {len(plan)} step(s)."
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    actions = [f"{' '.join(action)} (1)" for action in plan]
+    return ["Solution found!", *actions, f"Plan length: {len(plan)} step(s).", f"Plan cost: {len(plan)}"]
+
+
+def statistics_lines(counters: Counters, search_seconds: float, total_seconds: float) -> list[str]:
+    return [
+        f"Expanded {counters.expanded} state(s).",
+        f"Reopened {counters.reopened} state(s).",
+        f"Evaluated {counters.evaluated} state(s).",
+        f"Evaluations: {counters.evaluated}",
+        f"Generated {counters.generated} state(s).",
+        f"Iterations: {counters.iterations}",
+        f"Rollouts: {counters.rollouts}",
+        f"Tokens: {counters.tokens}",
+        f"Search time: {search_seconds:.3f}s",
+        f"Total time: {total_seconds:.3f}s",
+        f"Peak memory: {peak_memory_kb()} KB",
+    ]
+
+
+def ending_line(plan: Plan | None, ending: Ending) -> str:
+    """Why the search stopped, in one sentence."""
+    if ending is Ending.EXHAUSTED:
+        return "Search space exhausted: the plan is optimal." if plan else "Task is unsolvable."
+    return {
+        Ending.TIME: "Time limit has been reached.",
+        Ending.MEMORY: "Memory limit has been reached.",
+        Ending.ITERATIONS: "Iteration limit has been reached.",
+        Ending.INTERRUPTED: "Search interrupted.",
+        Ending.COMPLETED: "Search completed.",
+        Ending.INCOMPLETE: "Search stopped without finding a solution." if plan is None else "Nothing left to try.",
+    }[ending]

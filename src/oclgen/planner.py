@@ -1,0 +1,245 @@
+"""From a domain and a problem to improving, validated plans: the library's front door.
+
+    from oclgen import solve
+    result = solve("domain.pddl", "problem.pddl", time_limit=10)
+
+`improving_plans` is the same as a generator. Every method, learned or classical, comes out of here as one kind
+of `Search`, and no plan leaves before the independent validator has replayed it.
+"""
+
+import random
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from oclgen.errors import InputError, InvalidPlanError
+from oclgen.interfaces import Plan
+from oclgen.models import check_model, find_model, find_spec, model_settings
+from oclgen.pddl.problem import read_problem
+from oclgen.pddl.source import source
+from oclgen.pddl.validate import Validator
+from oclgen.search import METHODS as LEARNED
+from oclgen.search import Settings
+from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult, run
+from oclgen.search.settings import PROFILES, OclgenSettings
+
+CLASSICAL = ("lama-first", "lama", "lmcut")
+METHODS = (*LEARNED, *CLASSICAL)
+DECODINGS = ("free", "applicable")
+EXTENDED_USE = {"decoding": "applicable"}
+"""What the extended profile changes in the use of the models."""
+
+
+def solve(
+    domain: str | Path,
+    problem: str | Path,
+    *,
+    time_limit: float | None = 10.0,
+    memory_limit: int | None = None,
+    iterations: int | None = None,
+    method: str = "oclgen",
+    model: Path | str | None = None,
+    profile: str = "extended",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> SearchResult:
+    """Search until a limit is reached; return the best plan with the trace of its improvements.
+
+    `domain` and `problem` are paths or PDDL texts; `memory_limit` is in bytes; `model` is a folder made by
+    `oclgen learn` (default: the shipped model for this domain); `settings` overrides single search settings of
+    the profile.
+    """
+    budget, counters = Budget(time_limit, iterations, memory_limit), Counters()
+    prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
+    return run(prepared.plans(budget, counters, seed), budget, counters)
+
+
+def improving_plans(
+    domain: str | Path,
+    problem: str | Path,
+    *,
+    time_limit: float | None = 10.0,
+    memory_limit: int | None = None,
+    iterations: int | None = None,
+    method: str = "oclgen",
+    model: Path | str | None = None,
+    profile: str = "extended",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Search:
+    """Like `solve`, but hands out each plan the moment it is found; returns why the search ended."""
+    budget = Budget(time_limit, iterations, memory_limit)
+    prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
+    return prepared.plans(budget, Counters(), seed)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """How a search asks its models."""
+
+    percentile: float | None = 10.0
+    """Summary of the cost-to-go distribution; None is the mode (the paper's ablation)."""
+    decoding: str = "free"
+    """`free` as in the paper, or `applicable`: only tokens that lead to an applicable action (ours)."""
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.decoding not in DECODINGS:
+            raise InputError(f"decoding must be one of {', '.join(DECODINGS)}, not {self.decoding!r}")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A problem that has been read and checked, with the method, the model and the settings to solve it by."""
+
+    domain_text: str
+    problem_text: str
+    domain_name: str
+    problem_name: str
+    validator: Validator
+    method: str
+    model: Path | None = None
+    search_settings: Settings | None = None
+    model_use: ModelUse = ModelUse()
+    translate_options: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings that were in force, for the record."""
+        if self.search_settings is None:
+            return {}
+        return {**asdict(self.search_settings), **asdict(self.model_use)}
+
+    def plans(self, budget: Budget, counters: Counters, seed: int = 0) -> Search:
+        """Improving plans, each replayed by the validator before it is handed out."""
+        plans = self._classical(budget, counters) if self.method in CLASSICAL else self._learned(budget, counters, seed)
+        with closing(plans):
+            while True:
+                try:
+                    plan = next(plans)
+                except StopIteration as stop:
+                    ending: Ending = stop.value
+                    return ending
+                self._check(plan)
+                yield plan
+
+    def _check(self, plan: Plan) -> None:
+        verdict = self.validator.check(plan)
+        if not verdict.valid:
+            raise InvalidPlanError(f"internal error: {self.method} found an invalid plan: {verdict.reason}")
+
+    def _classical(self, budget: Budget, counters: Counters) -> Search:
+        from oclgen import fast_downward
+
+        budget.start_search()
+        return fast_downward.search(
+            self.method,
+            self.domain_text,
+            self.problem_text,
+            budget,
+            translate_options=self.translate_options,
+            counters=counters,
+        )
+
+    def _learned(self, budget: Budget, counters: Counters, seed: int) -> Search:
+        from oclgen.inference.heuristic import ModelHeuristic
+        from oclgen.inference.policy import ModelPolicy
+        from oclgen.pddl.task import PddlTask
+
+        assert self.model is not None
+        method, use = LEARNED[self.method], self.model_use
+        task = PddlTask(self.domain_text, self.problem_text)
+        policy = heuristic = None
+        if method.needs_policy:
+            policy = ModelPolicy(self.model / "policy", decoding=use.decoding, temperature=use.temperature)
+        if method.needs_heuristic:
+            heuristic = ModelHeuristic(self.model / "heuristic", percentile=use.percentile)
+        if budget.exhausted():
+            assert budget.ending is not None
+            return budget.ending
+        budget.start_search()
+        try:
+            return (
+                yield from method.search(
+                    task, policy, heuristic, self.search_settings, budget, random.Random(seed), counters
+                )
+            )
+        finally:
+            counters.tokens = policy.tokens if policy is not None else 0
+
+
+def prepare(
+    domain: str | Path,
+    problem: str | Path,
+    *,
+    method: str = "oclgen",
+    model: Path | str | None = None,
+    profile: str = "extended",
+    settings: Mapping[str, Any] | None = None,
+) -> Prepared:
+    """Read and check everything that can be refused before a search begins."""
+    if method not in METHODS:
+        raise InputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
+    if profile not in PROFILES:
+        raise InputError(f"unknown profile {profile!r}; choose one of {', '.join(PROFILES)}")
+    info = read_problem(domain, problem)
+    spec = find_spec(info.domain)
+    prepared = Prepared(
+        domain_text=source(domain, "domain").text,
+        problem_text=source(problem, "problem").text,
+        domain_name=info.domain.name,
+        problem_name=info.name,
+        validator=Validator(domain, problem),
+        method=method,
+        translate_options=spec.defaults.teacher.translate_options if spec else (),
+    )
+    if method in CLASSICAL:
+        if settings:
+            raise InputError(f"method {method} has no search settings to override")
+        return prepared
+    folder = find_model(info.domain) if model is None else Path(model)
+    check_model(folder, info.domain)
+    layers: list[Mapping[str, Any]] = [asdict(spec.defaults.solve) if spec else {}]
+    if profile != "paper":
+        layers += [PROFILES[profile], EXTENDED_USE, model_settings(folder)]
+    search_settings, use = resolve(LEARNED[method].settings, layers, settings or {})
+    return replace(prepared, model=folder, search_settings=search_settings, model_use=use)
+
+
+def resolve(base: Settings, layers: list[Mapping[str, Any]], overrides: Mapping[str, Any]) -> tuple[Settings, ModelUse]:
+    """Settings from general to particular. The layers speak of OCLGen and of the use of the models; the baselines
+    take only the latter from them. An override that the method does not know is an error."""
+    search_keys, use_keys = set(get_type_hints(type(base))), set(get_type_hints(ModelUse))
+    unknown = sorted(set(overrides) - search_keys - use_keys)
+    if unknown:
+        raise InputError(f"unknown setting {unknown[0]!r}; known are {', '.join(sorted(search_keys | use_keys))}")
+    merged = {key: value for layer in layers for key, value in layer.items()}
+    if not isinstance(base, OclgenSettings):
+        merged = {key: value for key, value in merged.items() if key in use_keys}
+    merged |= overrides
+    return (
+        replace(base, **typed(type(base), merged)),
+        replace(ModelUse(), **typed(ModelUse, merged)),
+    )
+
+
+def typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values that a settings class has fields for, checked against the fields' types."""
+    hints = get_type_hints(kind)
+    chosen = {key: value for key, value in values.items() if key in hints}
+    for key, value in chosen.items():
+        allowed = accepted(hints[key])
+        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+            names = " or ".join("none" if each is type(None) else each.__name__ for each in allowed)
+            raise InputError(f"setting {key} must be {names}, not {value!r}")
+    return chosen
+
+
+def accepted(hint: Any) -> tuple[type, ...]:
+    """The plain types that a field's annotation allows; whole numbers will do for floats."""
+    if get_origin(hint) is Literal:
+        return (str,)
+    plain = tuple(get_args(hint)) or (hint,)
+    return (*plain, int) if float in plain else plain

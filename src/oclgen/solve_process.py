@@ -1,0 +1,211 @@
+"""One run of `oclgen solve`: limits that count from process start, signals, output, plan files, record, exit code."""
+
+import json
+import os
+import platform
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import psutil
+
+from oclgen import output
+from oclgen.errors import OclgenError
+from oclgen.interfaces import Plan
+from oclgen.planner import Prepared, prepare
+from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, exit_code, run
+
+FINISH_SECONDS = 0.06
+"""Kept back from the time limit for printing, writing and leaving."""
+FINISH_BYTES = 64 << 20
+GRACE_SECONDS = 0.15
+"""A native call that overruns the limit by this much is cut off by the watchdog."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveRequest:
+    """What the user asked for."""
+
+    domain: Path
+    problem: Path
+    method: str
+    overall_time_limit: float | None
+    overall_memory_limit: int | None
+    iterations: int | None
+    random_seed: int
+    model: Path | None
+    profile: str
+    settings: Mapping[str, Any]
+    plan_file: Path
+    json_file: Path | None
+
+
+def seconds_since_process_start() -> float:
+    """Read from the kernel where it tells in hundredths; elsewhere from psutil."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        uptime = float(Path("/proc/uptime").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return max(0.0, time.time() - psutil.Process().create_time())
+    return max(0.0, uptime - ticks / os.sysconf("SC_CLK_TCK"))
+
+
+class SolveRun:
+    """The moving parts of one run, shared with signal handlers and the watchdog."""
+
+    def __init__(self, request: SolveRequest) -> None:
+        limit, memory = request.overall_time_limit, request.overall_memory_limit
+        self.request = request
+        self.budget = Budget(
+            None if limit is None else max(0.0, limit - FINISH_SECONDS),
+            request.iterations,
+            None if memory is None else max(0, memory - FINISH_BYTES),
+            started=time.monotonic() - seconds_since_process_start(),
+        )
+        self.counters = Counters()
+        self.live = output.LiveLine(self.budget, self.counters)
+        self.files = output.PlanFiles(request.plan_file, numbered=request.method not in ("lama-first", "lmcut"))
+        self.plan: Plan | None = None
+        self.trace: list[tuple[float, int]] = []
+        self.prepared: Prepared | None = None
+        self.signal: int | None = None
+        self.finished = threading.Lock()
+
+    def search(self) -> SearchResult:
+        request = self.request
+        self.budget.heartbeat = lambda: self.live.update(None if self.plan is None else len(self.plan))
+        self.prepared = prepare(
+            request.domain,
+            request.problem,
+            method=request.method,
+            model=request.model,
+            profile=request.profile,
+            settings=request.settings,
+        )
+        plans = self.prepared.plans(self.budget, self.counters, request.random_seed)
+        return run(plans, self.budget, self.counters, self.improve)
+
+    def improve(self, plan: Plan) -> None:
+        seconds = self.budget.elapsed()
+        self.plan = plan
+        self.trace.append((seconds, len(plan)))
+        self.live.clear()
+        print(output.improvement_line(seconds, plan), flush=True)
+        self.files.write(plan)
+
+    def finish(self, ending: Ending) -> int:
+        """Print the best plan and the statistics, write the record; whoever comes first does it."""
+        if not self.finished.acquire(blocking=False):
+            return 0
+        code = self.code(ending)
+        total = self.budget.elapsed()
+        search_seconds = total - self.budget.search_started if self.budget.search_started is not None else 0.0
+        self.live.clear()
+        lines = output.plan_lines(self.plan) if self.plan is not None else []
+        lines += output.statistics_lines(self.counters, search_seconds, total)
+        lines += [output.ending_line(self.plan, ending), f"search exit code: {code}"]
+        print("\n".join(lines), flush=True)
+        if self.request.json_file is not None:
+            write_json(self.request.json_file, self.record(ending, code, search_seconds, total))
+        return code
+
+    def code(self, ending: Ending) -> int:
+        if self.plan is None and self.signal is not None:
+            return 128 + self.signal
+        return int(exit_code(self.plan, ending, self.budget.search_started is not None))
+
+    def record(self, ending: Ending, code: int, search_seconds: float, total: float) -> dict[str, Any]:
+        request, prepared = self.request, self.prepared
+        return {
+            "domain": prepared.domain_name if prepared else None,
+            "problem": prepared.problem_name if prepared else None,
+            "method": request.method,
+            "profile": request.profile,
+            "model": str(prepared.model) if prepared and prepared.model else None,
+            "settings": prepared.settings if prepared else {},
+            "seed": request.random_seed,
+            "time_limit": request.overall_time_limit,
+            "memory_limit": request.overall_memory_limit,
+            "outcome": "unsolved" if self.plan is None else "solved",
+            "ending": ending.value,
+            "exit_code": code,
+            "plan": None if self.plan is None else [" ".join(action) for action in self.plan],
+            "length": None if self.plan is None else len(self.plan),
+            "trace": self.trace,
+            "counters": self.counters.as_dict(),
+            "search_seconds": search_seconds,
+            "seconds": total,
+            "peak_memory_kb": output.peak_memory_kb(),
+            "versions": versions(),
+        }
+
+
+def run_request(request: SolveRequest) -> int:
+    """The whole life of one `solve` process."""
+    run_state = SolveRun(request)
+    run_state.files.clear()
+    for line in output.limits_lines(request.overall_time_limit, request.overall_memory_limit):
+        print(line, flush=True)
+    catch_signals(run_state)
+    start_watchdog(run_state, leave)
+    result = run_state.search()
+    return run_state.finish(result.ending)
+
+
+def catch_signals(run_state: SolveRun) -> None:
+    """Ctrl-C and SIGTERM end the search at its next question; a second one ends the process at once."""
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        if run_state.signal is not None:
+            os._exit(128 + number)
+        run_state.signal = number
+        run_state.budget.interrupt()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
+
+
+def start_watchdog(run_state: SolveRun, leave: Callable[[int], None]) -> None:
+    """Hold the time limit even while a long native call keeps the search from looking at the clock."""
+    limit = run_state.request.overall_time_limit
+    if limit is None:
+        return
+
+    def overrun() -> None:
+        run_state.budget.ending = run_state.budget.ending or Ending.TIME
+        if not run_state.finished.locked():
+            leave(run_state.finish(Ending.TIME))
+
+    timer = threading.Timer(max(0.0, limit + GRACE_SECONDS - run_state.budget.elapsed()), overrun)
+    timer.daemon = True
+    timer.start()
+
+
+def leave(code: int) -> None:
+    """End the process without taking millions of states apart first."""
+    os._exit(code)
+
+
+def write_json(path: Path, record: Mapping[str, Any]) -> None:
+    partial = path.with_name(path.name + ".part")
+    try:
+        partial.write_text(json.dumps(record) + "\n")
+        partial.replace(path)
+    except OSError as error:
+        raise OclgenError(f"{path}: cannot write the record: {error.strerror}") from None
+
+
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in ("oclgen", "numpy", "pymimir"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -84,8 +84,14 @@ def test_a_folder_with_files_is_not_written_into(tmp_path: Path, capsys: pytest.
     assert [path.name for path in tmp_path.iterdir()] == ["precious"]
 
 
-def test_plain_lines_without_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert generate(tmp_path / "out", "blocksworld", "--count", "1001", "--set", "blocks=9") == 0
-    captured = capsys.readouterr()
-    assert captured.out.splitlines() == ["1000 of 1001 problems", f"1001 problems of blocksworld in {tmp_path / 'out'}"]
-    assert captured.err == ""
+def test_one_line_says_what_was_made_and_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert generate(tmp_path / "out", "blocksworld", "--count", "5") == 0
+    assert capsys.readouterr() == (f"5 problems of blocksworld in {tmp_path / 'out'}\n", "")
+
+
+def test_long_work_shows_plain_lines_without_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oclgen.cli.progress.LINE_SECONDS", 0.0)
+    assert generate(tmp_path / "out", "blocksworld", "--count", "3") == 0
+    assert "2/3" in capsys.readouterr().out.splitlines()[1]

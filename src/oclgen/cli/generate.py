@@ -23,8 +23,15 @@ def command(name: str, count: int, random_seed: int, out: Path, settings: tuple[
     NAME is blocksworld, labyrinth, logistics, sokoban or a folder with domain.pddl, generator.py and defaults.toml.
     Without --set the parameters come from the paper's ranges.
     """
+    from oclgen.cli.progress import Progress
     from oclgen.domains import catalog
     from oclgen.domains.folder import write_problems
 
     spec = catalog.load(name)
-    write_problems(spec, out, count, random_seed, catalog.overrides(spec, settings))
+    changes = catalog.overrides(spec, settings)
+    progress = Progress(count, 0, "problem")
+    try:
+        write_problems(spec, out, count, random_seed, changes, on_written=progress.show)
+    finally:
+        progress.close()
+    click.echo(f"{count} problems of {spec.name} in {out}")

@@ -1,35 +1,27 @@
 """A folder of drawn problems: `domain.pddl` beside `p00001.pddl`, `p00002.pddl`, ..."""
 
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
-
-from tqdm import tqdm
 
 from oclgen.domains.catalog import DomainSpec, distinct, draw
 from oclgen.domains.defaults import Range
 from oclgen.errors import InputError
 
-LINE_EVERY = 1000
 
-
-def write_problems(spec: DomainSpec, out: Path, count: int, seed: int, changes: Mapping[str, Range]) -> None:
+def write_problems(
+    spec: DomainSpec, out: Path, count: int, seed: int, changes: Mapping[str, Range], on_written: Callable[[int], None]
+) -> None:
     """Write `count` different problems; where there are fewer, write those and say so as an `InputError`."""
     draw(spec, seed, 0, changes)  # refuse impossible parameters before the folder is touched
     prepare(out)
     write(out / "domain.pddl", spec.domain_text)
-    on_terminal = sys.stdout.isatty()
-    problems = islice(distinct(spec, seed, changes), count)
     made = 0
-    for drawn in tqdm(problems, total=count, unit="problem", disable=not on_terminal, file=sys.stdout):
-        made += 1
+    for made, drawn in enumerate(islice(distinct(spec, seed, changes), count), start=1):
         write(out / f"p{made:05}.pddl", drawn.text)
-        if not on_terminal and made % LINE_EVERY == 0 and made < count:
-            print(f"{made} of {count} problems", flush=True)
+        on_written(made)
     if made < count:
         raise InputError(f"only {made} different problems could be made of the {count} asked for; they are in {out}")
-    print(f"{made} problems of {spec.name} in {out}")
 
 
 def prepare(out: Path) -> None:

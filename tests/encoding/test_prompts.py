@@ -1,0 +1,163 @@
+"""Prompts and plans of both encodings: exact, canonical, and laid out as documented."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oclgen.domains import catalog
+from oclgen.encoding import Binding, Vocabulary, bind, build_vocabulary, load
+from oclgen.encoding.vocabulary import END
+from oclgen.errors import InputError
+from oclgen.pddl.domain import read_domain
+from oclgen.pddl.task import PddlTask
+from tests.encoding.worlds import World, worlds
+
+both = pytest.mark.parametrize("name", ["atoms", "words"])
+
+TOWERS = {"b1": "object", "b2": "object"}
+TOWERS_STATE = [("on", "b1", "b2"), ("clear", "b1"), ("on-table", "b2"), ("arm-empty",)]
+TOWERS_GOAL = ([("on", "b2", "b1")], [("holding", "b1")])
+
+
+def blocksworld() -> Vocabulary:
+    spec = catalog.load("blocksworld")
+    return build_vocabulary(read_domain(spec.domain_text), spec.defaults.encoding.as_table())
+
+
+def texts(vocabulary: Vocabulary, ids: np.ndarray) -> list[str]:
+    return [vocabulary.tokens[i] for i in ids.ravel()]
+
+
+@both
+@given(world=worlds())
+def test_decoding_a_prompt_gives_back_state_and_goal(name: str, world: World) -> None:
+    encoding = load(name, world.vocabulary)
+    binding = world.binding()
+    prompt = encoding.prompt(world.state, world.goal, binding)
+    assert prompt.dtype == np.int32
+    assert prompt.shape[1] == encoding.columns
+    assert encoding.decode_prompt(prompt, binding) == (world.state, world.goal)
+
+
+@both
+@given(world=worlds(), rng=st.randoms(use_true_random=False))
+def test_equal_states_give_equal_prompts_in_any_order(name: str, world: World, rng: random.Random) -> None:
+    encoding = load(name, world.vocabulary)
+    shuffled = [sorted(atoms) for atoms in (world.state, *world.goal)]
+    for atoms in shuffled:
+        rng.shuffle(atoms)
+    state, wanted, unwanted = shuffled
+    again = encoding.prompt(state + state, (wanted, unwanted), world.binding())
+    assert np.array_equal(encoding.prompt(world.state, world.goal, world.binding()), again)
+
+
+@both
+@given(world=worlds())
+def test_prompt_rows_adds_static_atoms_and_goal_from_the_binding(name: str, world: World) -> None:
+    encoding = load(name, world.vocabulary)
+    binding = world.binding()
+    fast = encoding.prompt_rows(world.state - world.static_atoms, binding)
+    assert np.array_equal(fast, encoding.prompt(world.state, world.goal, binding))
+
+
+@both
+@given(world=worlds())
+def test_decoding_a_plan_gives_back_its_actions(name: str, world: World) -> None:
+    encoding = load(name, world.vocabulary)
+    binding = world.binding()
+    ids = encoding.plan(world.plan, binding)
+    assert ids[-1] == END
+    assert encoding.decode_plan(ids, binding) == world.plan
+
+
+@both
+@given(world=worlds(), data=st.data())
+def test_decoding_any_tokens_gives_a_list_of_whole_actions(name: str, world: World, data: st.DataObject) -> None:
+    encoding = load(name, world.vocabulary)
+    binding = world.binding()
+    ids = data.draw(st.lists(st.integers(0, world.vocabulary.size - 1), max_size=30))
+    plan = encoding.decode_plan(ids, binding)
+    written = encoding.plan(plan, binding)[:-1].tolist()
+    assert ids[: len(written)] == written
+
+
+@both
+@given(world=worlds())
+def test_many_states_are_padded_with_zeros(name: str, world: World) -> None:
+    encoding = load(name, world.vocabulary)
+    binding = world.binding()
+    states = [world.state - world.static_atoms, frozenset(), world.state - world.static_atoms]
+    padded, lengths = encoding.encode_many(states, binding)
+    for state, row, length in zip(states, padded, lengths, strict=True):
+        assert np.array_equal(row[:length], encoding.prompt_rows(state, binding))
+        assert not row[length:].any()
+
+
+@both
+def test_no_states_give_an_empty_batch(name: str) -> None:
+    vocabulary = blocksworld()
+    padded, lengths = load(name, vocabulary).encode_many([], Binding(vocabulary, TOWERS))
+    assert padded.shape[:2] == (0, 0)
+    assert lengths.shape == (0,)
+
+
+def test_words_follow_the_layout_of_the_paper() -> None:
+    vocabulary = blocksworld()
+    encoding = load("words", vocabulary)
+    prompt = encoding.prompt(TOWERS_STATE, TOWERS_GOAL, Binding(vocabulary, TOWERS))
+    facts = "clear b1 on-table b2 arm-empty on b1 b2"
+    assert " ".join(texts(vocabulary, prompt)) == f"<begin> {facts} <goal> on b2 b1 <not> holding b1"
+
+
+def test_atoms_have_one_row_each_with_predicate_segment_and_shifted_arguments() -> None:
+    vocabulary = blocksworld()
+    prompt = load("atoms", vocabulary).prompt(TOWERS_STATE, TOWERS_GOAL, Binding(vocabulary, TOWERS))
+    clear, on_table, arm_empty, holding, on = range(5)
+    assert prompt.tolist() == [
+        [clear, 0, 1, 0],
+        [on_table, 0, 2, 0],
+        [arm_empty, 0, 0, 0],
+        [on, 0, 1, 2],
+        [on, 1, 2, 1],
+        [holding, 2, 1, 0],
+    ]
+
+
+def test_a_plan_is_operators_and_objects_and_an_end() -> None:
+    vocabulary = blocksworld()
+    ids = load("words", vocabulary).plan([("unstack", "b1", "b2"), ("putdown", "b1")], Binding(vocabulary, TOWERS))
+    assert texts(vocabulary, ids) == ["unstack", "b1", "b2", "putdown", "b1", "<end>"]
+
+
+@both
+def test_decoding_drops_an_unfinished_action_and_stops_at_unknown_objects(name: str) -> None:
+    vocabulary = blocksworld()
+    encoding, binding = load(name, vocabulary), Binding(vocabulary, TOWERS)
+    ids = encoding.plan([("putdown", "b1"), ("stack", "b1", "b2")], binding).tolist()
+    assert encoding.decode_plan(ids[:4], binding) == (("putdown", "b1"),)
+    ids[1] = vocabulary.object_ids["b7"]
+    assert encoding.decode_plan(ids, binding) == ()
+
+
+@both
+@pytest.mark.parametrize("domain", catalog.names())
+def test_states_of_each_domain_come_back_without_what_is_left_out(name: str, domain: str) -> None:
+    spec = catalog.load(domain)
+    vocabulary = build_vocabulary(read_domain(spec.domain_text), spec.defaults.encoding.as_table())
+    encoding = load(name, vocabulary)
+    for index in range(3):
+        task = PddlTask(spec.domain_text, catalog.draw(spec, 1, index).text)
+        binding = bind(vocabulary, task)
+        state = task.apply(task.initial_state, task.applicable(task.initial_state)[0])
+        atoms, goal = encoding.decode_prompt(encoding.prompt_rows(task.atoms(state), binding), binding)
+        every = {*task.atoms(state), *task.static_atoms}
+        assert atoms == {atom for atom in every if atom[0] not in spec.defaults.encoding.left_out}
+        assert goal == task.goal
+
+
+def test_an_unknown_encoding_is_an_input_error() -> None:
+    with pytest.raises(InputError, match="unknown encoding 'letters'; known: atoms, words"):
+        load("letters", blocksworld())

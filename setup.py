@@ -1,0 +1,79 @@
+"""Builds the inference kernel: one small C library, loaded with ctypes, so one wheel serves every Python.
+
+The system's C compiler is used where there is one; otherwise pip brings a compiler of its own (ziglang).
+On x86-64 the kernel is compiled twice and the machine's instruction set decides which half runs.
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
+
+FLAGS = ["-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wno-psabi"]
+FAST = ["-mavx2", "-mfma"]
+
+
+def system_compiler() -> list[str] | None:
+    """$CC or the usual names; Windows' own compiler does not know the vector types the kernel is written in."""
+    names = [os.environ["CC"]] if os.environ.get("CC") else ["cc", "gcc", "clang"]
+    for name in names:
+        if shutil.which(name.split()[0]):
+            return name.split()
+    return None
+
+
+def compiler() -> list[str]:
+    zig = [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"]  # zig's default is this very machine
+    return system_compiler() or zig
+
+
+class BuildKernel(build_ext):
+    """Compiles the kernel's variants and links them into one library without Python in it."""
+
+    def build_extension(self, ext: Extension) -> None:
+        kernel, cpu = ext.sources
+        fast = platform.machine().lower() in ("x86_64", "amd64")
+        folder = Path(self.build_temp)
+        folder.mkdir(parents=True, exist_ok=True)
+        objects = [self.compile(kernel, folder / "baseline.o", ["-DVARIANT=baseline"])]
+        if fast:
+            objects.append(self.compile(kernel, folder / "fast.o", ["-DVARIANT=fast", *FAST]))
+        objects.append(self.compile(cpu, folder / "cpu.o", ["-DFAST_VARIANT"] if fast else []))
+        library = Path(self.get_ext_fullpath(ext.name))
+        library.parent.mkdir(parents=True, exist_ok=True)
+        math = [] if os.name == "nt" else ["-lm"]
+        run([*compiler(), "-shared", "-o", str(library), *objects, *math])
+
+    def compile(self, source: str, target: Path, flags: list[str]) -> str:
+        run([*compiler(), *FLAGS, *flags, "-c", source, "-o", str(target)])
+        return str(target)
+
+    def get_ext_filename(self, ext_name: str) -> str:
+        return str(Path(*ext_name.split("."))) + ".so"
+
+
+class PlatformWheel(bdist_wheel):
+    """The library depends on the platform, not on the Python version."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        return "py3", "none", super().get_tag()[2]
+
+
+def run(command: list[str]) -> None:
+    print(" ".join(command))
+    subprocess.run(command, check=True)
+
+
+setup(
+    ext_modules=[
+        Extension("oclgen.inference.libkernel", ["src/oclgen/inference/kernel.c", "src/oclgen/inference/kernel_cpu.c"])
+    ],
+    cmdclass={"build_ext": BuildKernel, "bdist_wheel": PlatformWheel},
+    setup_requires=[] if system_compiler() else ["ziglang"],
+)

@@ -1,0 +1,112 @@
+"""The compiled kernel, loaded with ctypes: one library for every Python, the best instruction set it holds.
+
+Calls release the interpreter lock and share nothing, so threads may run several models at once.
+"""
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from oclgen.errors import InputError
+
+LIBRARY = Path(__file__).with_name("libkernel.so")
+PANEL = 16
+
+SEGMENT = np.dtype(
+    [
+        ("prefix", np.uintp),
+        ("own", np.uintp),
+        ("prefix_length", np.int32),
+        ("prefix_capacity", np.int32),
+        ("own_capacity", np.int32),
+        ("start", np.int32),
+        ("rows", np.int32),
+    ],
+    align=True,
+)
+"""Consecutive rows of a batch that extend one cache; kernel.c explains the fields."""
+
+BLOCK_TENSORS = tuple(
+    f"{layer}.{kind}"
+    for layer in ("norm1", "attention", "projection", "norm2", "up", "down")
+    for kind in ("weight", "bias")
+)
+
+
+class Block(ctypes.Structure):
+    _fields_ = [(name.replace(".", "_"), ctypes.c_void_p) for name in BLOCK_TENSORS]
+
+
+class Model(ctypes.Structure):
+    _fields_ = [
+        ("blocks", ctypes.c_void_p),
+        *((name, ctypes.c_int32) for name in ("layers", "heads", "width", "inner", "norm_width", "encoder")),
+        ("epsilon", ctypes.c_float),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The functions of one variant of the library."""
+
+    variant: str
+    forward: Callable[..., int]
+    layer_norm: Callable[..., None]
+    linear: Callable[..., None]
+    pack: Callable[..., None]
+    normalise: Callable[..., None]
+    draw: Callable[..., None]
+
+
+POINTER, INT, FLOAT = ctypes.c_void_p, ctypes.c_int32, ctypes.c_float
+SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "forward": (ctypes.c_int, [POINTER, POINTER, POINTER, INT, POINTER]),
+    "layer_norm": (None, [POINTER, INT, POINTER, POINTER, POINTER, POINTER]),
+    "linear": (None, [INT, INT, INT, POINTER, POINTER, POINTER, POINTER]),
+    "pack": (None, [INT, INT, POINTER, POINTER]),
+    "normalise": (None, [INT, INT, INT, POINTER, POINTER]),
+    "draw": (None, [INT, INT, INT, FLOAT, POINTER, POINTER, POINTER, POINTER]),
+}
+
+
+def open_library() -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(LIBRARY))
+    except OSError as error:
+        raise InputError(f"{LIBRARY}: the compiled engine cannot be loaded ({error}); reinstall with pip") from None
+
+
+def variants() -> list[str]:
+    """The variants that this machine can run, best first."""
+    library = open_library()
+    fast = library.supports_fast()
+    return (["fast"] if fast else []) + ["baseline"]
+
+
+@cache
+def load_kernel(variant: str | None = None) -> Kernel:
+    """The library's best variant for this machine, or the one that is named."""
+    library = open_library()
+    name = variant or variants()[0]
+    functions = {}
+    for function, (result, arguments) in SIGNATURES.items():
+        found = getattr(library, f"{function}_{name}")
+        found.restype, found.argtypes = result, arguments
+        functions[function] = found
+    return Kernel(name, **functions)
+
+
+def whole_panels(length: int) -> int:
+    return -(-length // PANEL) * PANEL
+
+
+def address(array: npt.NDArray[Any]) -> int:
+    """Where a contiguous array lies; the caller keeps it alive."""
+    assert array.flags.c_contiguous
+    return array.ctypes.data

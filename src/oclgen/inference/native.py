@@ -1,0 +1,180 @@
+"""The engine without torch: both networks on the compiled kernel, one thread, caches written in place.
+
+A prompt's keys and values are computed once, together with those of `<actions>`, and shared by all rows behind
+it; each row has a small cache of its own for the plan tokens it is fed.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from oclgen.checkpoint import Checkpoint
+from oclgen.encoding.vocabulary import ACTIONS
+from oclgen.inference.embedding import Embedding
+from oclgen.inference.engine import BoolArray, FloatArray, IntArray
+from oclgen.inference.kernel import SEGMENT, address, load_kernel, whole_panels
+from oclgen.inference.native_model import Linear, NativeModel, aligned, pad
+
+
+def widen(table: FloatArray, width: int) -> FloatArray:
+    return pad(table, *table.shape[:-1], width)
+
+
+class Prefixes:
+    """One read-only cache per prompt, filled together: the prompt's rows, then `<actions>`."""
+
+    def __init__(self, engine: "NativePolicyEngine", prompts: Sequence[IntArray]) -> None:
+        self.lengths = np.array([len(prompt) + 1 for prompt in prompts], np.int32)
+        self.capacities = np.array([whole_panels(length) for length in self.lengths.tolist()], np.int32)
+        self.caches = [aligned(engine.model.cache_size(capacity)) for capacity in self.capacities.tolist()]
+        segments = np.zeros(len(prompts), SEGMENT)
+        segments["own"] = [cache.ctypes.data for cache in self.caches]
+        segments["own_capacity"] = self.capacities
+        segments["rows"] = self.lengths
+        x = np.concatenate([engine.embed_prefix(prompt) for prompt in prompts])
+        engine.model.run(x, segments, np.concatenate([engine.visible(prompt) for prompt in prompts]))
+        self.logits = engine.head(x[np.cumsum(self.lengths) - 1])
+
+
+class NativeSession:
+    """Rows behind their prompts; row `i` lives in cache `slots[i]`."""
+
+    def __init__(self, engine: "NativePolicyEngine", prompts: Sequence[IntArray], rows: int, capacity: int) -> None:
+        self._engine = engine
+        self._prefixes = Prefixes(engine, prompts)
+        owners = np.repeat(np.arange(len(prompts)), rows)
+        self._capacity = whole_panels(max(capacity, 1))
+        self._caches = np.empty((len(owners), engine.model.cache_size(self._capacity)), np.float32)
+        self._segments = np.zeros(len(owners), SEGMENT)
+        self._segments["prefix"] = np.array([address(cache) for cache in self._prefixes.caches], np.uintp)[owners]
+        self._segments["prefix_length"] = self._prefixes.lengths[owners]
+        self._segments["prefix_capacity"] = self._prefixes.capacities[owners]
+        self._segments["own_capacity"] = self._capacity
+        self._segments["rows"] = 1
+        self._place(np.arange(len(owners)))
+        self._logits = self._prefixes.logits[owners]
+
+    def probabilities(self, allowed: BoolArray | None = None) -> FloatArray:
+        return self._normalised(allowed)[:, : self._engine.vocabulary]
+
+    def sample(
+        self, uniform: FloatArray, temperature: float, allowed: BoolArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        probabilities = self._normalised(allowed)
+        rows, stride = probabilities.shape
+        tokens, chosen = np.empty(rows, np.int32), np.empty(rows, np.float32)
+        self._engine.model.kernel.draw(
+            rows,
+            self._engine.vocabulary,
+            stride,
+            temperature,
+            address(probabilities),
+            address(uniform),
+            address(tokens),
+            address(chosen),
+        )
+        return tokens, chosen
+
+    def feed(self, tokens: IntArray) -> None:
+        segments = self._segments
+        limits = segments["start"] + np.int32(1)
+        x = self._engine.embedding.plan(tokens, limits, segments["prefix_length"] - np.int32(1))
+        self._engine.model.run(x, segments, limits)
+        segments["start"] = limits
+        self._logits = self._engine.head(x)
+
+    def keep(self, rows: IntArray) -> None:
+        self._logits = self._logits[rows]
+        self._segments = self._segments[rows]
+        slots = self._slots[rows]
+        if (np.diff(rows) == 0).any():
+            self._caches = self._caches[slots]
+            slots = np.arange(len(rows))
+        self._place(slots)
+
+    def _place(self, slots: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> None:
+        self._slots = slots
+        self._segments["own"] = (self._caches.ctypes.data + slots * self._caches.strides[0]).astype(np.uintp)
+
+    def _normalised(self, allowed: BoolArray | None) -> FloatArray:
+        probabilities = self._logits.copy()
+        rows, stride = probabilities.shape
+        mask = None if allowed is None else address(allowed)
+        self._engine.model.kernel.normalise(rows, self._engine.vocabulary, stride, mask, address(probabilities))
+        return probabilities
+
+
+class NativePolicyEngine:
+    """A GPT-2 policy on the kernel."""
+
+    def __init__(self, checkpoint: Checkpoint, variant: str | None = None) -> None:
+        weights, settings = checkpoint.weights, checkpoint.settings
+        self.model = NativeModel(load_kernel(variant), settings, weights)
+        self.embedding = Embedding(checkpoint, lambda table: widen(table, self.model.width))
+        self.max_plan = settings.max_plan
+        self.vocabulary = len(weights["token.weight"])
+        self._causal = settings.encoding == "words"
+        self._norm = pad(weights["norm.weight"], self.model.width), pad(weights["norm.bias"], self.model.width)
+        table = widen(weights["token.weight"], self.model.width)
+        self._head = Linear(self.model.kernel, table, np.zeros(len(table), np.float32))
+
+    def open(self, prompts: Sequence[IntArray], rows: int, capacity: int) -> NativeSession:
+        return NativeSession(self, prompts, rows, capacity)
+
+    def head(self, x: FloatArray) -> FloatArray:
+        """Logits, padded to whole panels."""
+        return self._head(self.model.normalise(x, *self._norm))
+
+    def embed_prefix(self, prompt: IntArray) -> FloatArray:
+        opening = np.array([ACTIONS], np.int32)
+        zero, length = np.zeros(1, np.int32), np.array([len(prompt)], np.int32)
+        return np.concatenate([self.embedding.prompt(prompt), self.embedding.plan(opening, zero, length)])
+
+    def visible(self, prompt: IntArray) -> IntArray:
+        """How many positions each row of a prefix sees: its past (words) or the whole prompt (atoms)."""
+        length = len(prompt)
+        if self._causal:
+            return np.arange(1, length + 2, dtype=np.int32)
+        limits = np.full(length + 1, length, np.int32)
+        limits[-1] = length + 1
+        return limits
+
+
+class NativeHeuristicEngine:
+    """A BERT heuristic on the kernel."""
+
+    def __init__(self, checkpoint: Checkpoint, variant: str | None = None) -> None:
+        weights, settings = checkpoint.weights, checkpoint.settings
+        kernel = load_kernel(variant)
+        self.model = NativeModel(kernel, settings, weights)
+        self._embedding = Embedding(checkpoint, lambda table: widen(table, self.model.width))
+        self._opening = widen(weights["cls"][None], self.model.width) if "cls" in weights else None
+        self._norm = tuple(pad(weights[f"embedding_norm.{kind}"], self.model.width) for kind in ("weight", "bias"))
+        pooler = pad(weights["pooler.weight"], settings.width, self.model.width)
+        self._pooler = Linear(kernel, pooler, weights["pooler.bias"])
+        self._classifier = Linear(kernel, weights["classifier.weight"], weights["classifier.bias"])
+        self.classes = settings.max_cost + 1
+
+    def distributions(self, prompts: Sequence[IntArray]) -> FloatArray:
+        """All prompts in one batch without padding; only the first row of each is read in the end."""
+        embedded = [self._embed(prompt) for prompt in prompts]
+        lengths = np.array([len(rows) for rows in embedded], np.int32)
+        x = self.model.normalise(np.concatenate(embedded), *self._norm)
+        capacities = [whole_panels(length) for length in lengths.tolist()]
+        caches = [aligned(self.model.cache_size(capacity)) for capacity in capacities]
+        segments = np.zeros(len(prompts), SEGMENT)
+        segments["own"] = [cache.ctypes.data for cache in caches]
+        segments["own_capacity"] = capacities
+        segments["rows"] = lengths
+        self.model.run(x, segments, np.repeat(lengths, lengths))
+        pooled = np.tanh(self._pooler(x[np.cumsum(lengths) - lengths]))
+        logits = self._classifier(pooled)
+        self.model.kernel.normalise(*self._shape(logits), None, address(logits))
+        return logits[:, : self.classes]
+
+    def _shape(self, logits: FloatArray) -> tuple[int, int, int]:
+        return len(logits), self.classes, logits.shape[1]
+
+    def _embed(self, prompt: IntArray) -> FloatArray:
+        rows = self._embedding.prompt(prompt)
+        return rows if self._opening is None else np.concatenate([self._opening, rows])

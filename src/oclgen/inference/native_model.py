@@ -1,0 +1,128 @@
+"""A checkpoint's blocks as the kernel wants them: padded, packed into panels, ready to run.
+
+All sizes are padded with zeros to multiples of the panel: each head to whole panels, the residual stream to the
+sum of the heads, so that any shape of network runs. The scale of attention is folded into the queries.
+"""
+
+import ctypes
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from oclgen.checkpoint import NORM_EPSILON, ModelSettings
+from oclgen.inference.engine import FloatArray, IntArray
+from oclgen.inference.kernel import BLOCK_TENSORS, SEGMENT, Block, Kernel, Model, address, whole_panels
+
+CACHE_LINE = 64
+
+
+def aligned(size: int) -> FloatArray:
+    """Uninitialised floats that begin at a cache line."""
+    spare = CACHE_LINE // 4
+    memory = np.empty(size + spare, np.float32)
+    offset = (-memory.ctypes.data // 4) % spare
+    return memory[offset : offset + size]
+
+
+def pad(array: FloatArray, *shape: int) -> FloatArray:
+    """The array in the corner of zeros of a larger shape, in memory of its own."""
+    padded = aligned(math.prod(shape)).reshape(shape)
+    padded[...] = 0.0
+    padded[tuple(slice(size) for size in array.shape)] = array
+    return padded
+
+
+class Linear:
+    """y = x w + b, with w in panels."""
+
+    def __init__(self, kernel: Kernel, weight: FloatArray, bias: FloatArray) -> None:
+        self.outputs, self.inputs = (whole_panels(size) for size in weight.shape)
+        padded = pad(weight, self.outputs, self.inputs)
+        self.weight = aligned(padded.size)
+        kernel.pack(self.outputs, self.inputs, address(padded), address(self.weight))
+        self.bias = pad(bias, self.outputs)
+        self._apply = kernel.linear
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        y = np.empty((len(x), self.outputs), np.float32)
+        self._apply(len(x), self.inputs, self.outputs, address(x), address(self.weight), address(self.bias), address(y))
+        return y
+
+
+class NativeModel:
+    """The blocks of one network."""
+
+    def __init__(self, kernel: Kernel, settings: ModelSettings, weights: Mapping[str, FloatArray]) -> None:
+        self.kernel = kernel
+        self.layers, self.heads = settings.layers, settings.heads
+        self.head = whole_panels(settings.width // settings.heads)
+        self.width = self.heads * self.head
+        self.encoder = settings.kind == "heuristic"
+        self._arrays: list[FloatArray] = []
+        self._blocks = (Block * settings.layers)(*(self._block(f"block.{i}", weights) for i in range(settings.layers)))
+        self._model = Model(
+            ctypes.addressof(self._blocks),
+            settings.layers,
+            settings.heads,
+            self.width,
+            whole_panels(settings.inner),
+            settings.width,
+            self.encoder,
+            NORM_EPSILON[settings.kind],
+        )
+
+    def cache_size(self, capacity: int) -> int:
+        """Floats of a cache for that many positions (whole panels); an encoder's holds one layer at a time."""
+        return (1 if self.encoder else self.layers) * 2 * self.width * capacity
+
+    def run(self, x: FloatArray, segments: npt.NDArray[np.void], limits: IntArray) -> None:
+        """All blocks over embedded rows, in place."""
+        assert segments.dtype == SEGMENT and x.shape == (len(limits), self.width)
+        model = ctypes.addressof(self._model)
+        if self.kernel.forward(model, address(x), address(segments), len(segments), address(limits)):
+            raise MemoryError("no memory for the activations of a batch")
+
+    def normalise(self, x: FloatArray, weight: FloatArray, bias: FloatArray) -> FloatArray:
+        y = np.empty_like(x)
+        model = ctypes.addressof(self._model)
+        self.kernel.layer_norm(model, len(x), address(x), address(weight), address(bias), address(y))
+        return y
+
+    def _block(self, name: str, weights: Mapping[str, FloatArray]) -> Block:
+        tensors = [weights[f"{name}.{tensor}"] for tensor in BLOCK_TENSORS]
+        by_name = dict(zip(BLOCK_TENSORS, tensors, strict=True))
+        by_name["attention.weight"], by_name["attention.bias"] = self._stack(
+            by_name["attention.weight"], by_name["attention.bias"]
+        )
+        by_name["projection.weight"] = self._spread(by_name["projection.weight"])
+        ready: dict[str, FloatArray] = {}
+        for layer in ("attention", "projection", "up", "down"):
+            weight = by_name[f"{layer}.weight"]
+            outputs = self.width if layer in ("projection", "down") else len(weight)
+            inputs = weight.shape[1] if layer in ("projection", "down") else self.width
+            linear = Linear(self.kernel, pad(weight, outputs, inputs), by_name[f"{layer}.bias"])
+            ready[f"{layer}.weight"], ready[f"{layer}.bias"] = linear.weight, linear.bias
+        for norm in ("norm1", "norm2"):
+            for kind in ("weight", "bias"):
+                ready[f"{norm}.{kind}"] = pad(by_name[f"{norm}.{kind}"], self.width)
+        self._arrays.extend(ready.values())
+        return Block(*(address(ready[tensor]) for tensor in BLOCK_TENSORS))
+
+    def _stack(self, weight: FloatArray, bias: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Queries, keys and values with padded heads, queries scaled."""
+        width = weight.shape[1]
+        head = width // self.heads
+        scale = np.array([head**-0.5, 1.0, 1.0], np.float32)
+        wide = pad(weight.reshape(3, self.heads, head, width), 3, self.heads, self.head, width)
+        long = pad(bias.reshape(3, self.heads, head), 3, self.heads, self.head)
+        wide *= scale[:, None, None, None]
+        long *= scale[:, None, None]
+        return wide.reshape(3 * self.width, width), long.reshape(3 * self.width)
+
+    def _spread(self, weight: FloatArray) -> FloatArray:
+        """The projection's inputs with padded heads."""
+        outputs = len(weight)
+        by_head = weight.reshape(outputs, self.heads, -1)
+        return pad(by_head, outputs, self.heads, self.head).reshape(outputs, self.width)

@@ -10,6 +10,7 @@ from oclgen import __version__
 from oclgen.errors import ExitCode, OclgenError
 
 VERBS = {
+    "demo": "See it work on one problem of each domain.",
     "solve": "Find a plan and keep shortening it until the time is up.",
     "validate": "Check a plan step by step with an independent validator.",
     "generate": "Draw problems of a domain from its distribution.",
@@ -17,6 +18,8 @@ VERBS = {
     "optima": "Prove optimal plan lengths for a folder or a data set.",
     "train": "Train a policy or a heuristic on a data set.",
     "learn": "From a folder with a domain and problems to a ready model.",
+    "bench": "Run methods on problems as a config declares; one record per run.",
+    "report": "Tables and figures from a benchmark's records.",
 }
 
 

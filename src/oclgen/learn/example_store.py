@@ -80,8 +80,8 @@ def encode_instance(
     plan: Sequence[Action],
 ) -> Store:
     """A store of one problem; `states` holds the atoms before each action and at the end, static or not."""
-    if len(plan) >= ALWAYS:
-        raise UnsupportedError(f"a plan of {len(plan)} actions; examples hold fewer than {ALWAYS}")
+    if max(len(plan), vocabulary.size) >= ALWAYS:
+        raise UnsupportedError(f"examples hold fewer than {ALWAYS} actions and fewer than {ALWAYS} tokens")
     binding = Binding(vocabulary, objects)
     encoding = load("atoms", vocabulary)
     spans = [span for span in _spans(states, static_atoms) if span[0][0] not in vocabulary.left_out]

@@ -11,7 +11,7 @@ Paper: Appendix "Baselines" (Monte Carlo Tree Search); PUCT as in Silver et al. 
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import ceil, inf, sqrt
+from math import ceil, inf, pow, sqrt
 
 from oclgen.interfaces import Action, Heuristic, Plan, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
@@ -105,7 +105,7 @@ def open_child(path: Sequence[TreeNode], models: Models) -> TreeNode | None:
 
 def allowed_children(node: TreeNode, settings: MctsSettings) -> int:
     """Progressive widening: how many children a node may have after its visits so far."""
-    return ceil(settings.widening_factor * node.visits**settings.widening_exponent)
+    return ceil(settings.widening_factor * pow(node.visits, settings.widening_exponent))
 
 
 def select_child(node: TreeNode, children: Sequence[TreeNode], settings: MctsSettings) -> TreeNode:

@@ -76,7 +76,7 @@ def search(
             process.kill()
         if counters is not None:
             count(process.output, counters)
-        return budget.ending or ending(method, process)
+        return process.ending or budget.ending or ending(method, process)
 
 
 def ending(method: str, process: "Process") -> Ending:
@@ -86,11 +86,11 @@ def ending(method: str, process: "Process") -> Ending:
         return Ending.COMPLETED if method == "lama-first" else Ending.EXHAUSTED
     if code in ENDINGS:
         return ENDINGS[code]
-    reason = " ".join(process.output.split("\n\n")[-1].split())[-500:]
+    reason = " ".join(process.output.split())[-300:]
+    if code in (33, 34) or "(either" in reason:
+        raise UnsupportedError(f"Fast Downward does not support the task: {reason}")
     if code == child.TRANSLATE_INPUT_ERROR:
         raise PddlError(f"Fast Downward cannot read the task: {reason}")
-    if code in (33, 34):
-        raise UnsupportedError(f"Fast Downward does not support the task: {reason}")
     raise OclgenError(f"Fast Downward failed with exit code {code}: {reason}")
 
 
@@ -101,6 +101,7 @@ class Process:
     next_plan: Path
     child: subprocess.Popen[bytes]
     output: str = ""
+    ending: Ending | None = None
 
     def running(self, budget: Budget) -> Iterator[None]:
         """Come back at each sign of life, every `LOOK_SECONDS`, and once more when the child has ended."""
@@ -143,6 +144,9 @@ def improving(process: Process, budget: Budget) -> Iterator[Plan]:
             if len(plan) < best:
                 best = len(plan)
                 yield plan
+        if best == 0:  # LAMA would look for something shorter for ever
+            process.ending = Ending.EXHAUSTED
+            return
 
 
 def start(method: str, folder: Path, memory: int | None, translate_options: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -22,8 +22,8 @@ ALLOWED = {
     "checkpoint": FOUNDATION | {"encoding"},
     "inference": FOUNDATION | {"pddl", "encoding", "checkpoint"},
     "fast_downward": FOUNDATION | {"child", "pddl", "search"},
-    "planner": FOUNDATION
-    | {"pddl", "domains", "search", "encoding", "checkpoint", "inference", "fast_downward", "pretrained"},
+    "models": FOUNDATION | {"pddl", "domains"},
+    "planner": FOUNDATION | {"pddl", "models", "search", "inference", "fast_downward"},
 }
 TORCH = {"torch", "transformers", "accelerate"}
 """Heavy packages that only `learn` may import."""

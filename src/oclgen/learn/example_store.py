@@ -10,7 +10,6 @@ Paper: Section 4.4 (action compilation needs the intermediate states of each pla
 
 import hashlib
 import json
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -84,7 +83,7 @@ def encode_instance(
         raise UnsupportedError(f"examples hold fewer than {ALWAYS} actions and fewer than {ALWAYS} tokens")
     binding = Binding(vocabulary, objects)
     encoding = load("atoms", vocabulary)
-    spans = [span for span in _spans(states, static_atoms) if span[0][0] not in vocabulary.left_out]
+    spans = sorted(span for span in _spans(states, static_atoms) if span[0][0] not in vocabulary.left_out)
     state_rows = [encoding.prompt([atom], ((), ()), binding) for atom, _, _ in spans]
     rows = np.concatenate([*state_rows, encoding.prompt((), goal, binding)])
     always = len(rows) - len(spans)
@@ -202,18 +201,16 @@ def _key(dataset: Dataset, vocabulary: Vocabulary) -> str:
 
 
 def _save(store: Store, folder: Path) -> None:
-    """Appears by rename, so that a folder with this name is complete."""
-    temporary = Path(tempfile.mkdtemp(prefix=".making-", dir=_made(folder.parent)))
+    """Appears by rename, so that a folder with this name is complete; another process may have been faster."""
     try:
-        for name in ARRAYS:
-            np.save(temporary / f"{name}.npy", getattr(store, name))
-        (temporary / "refused.json").write_text(json.dumps(store.refused), encoding="utf-8")
-        if not folder.is_dir():
-            temporary.rename(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir(exist_ok=True)
-    return folder
+        folder.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as made:
+            whole = Path(made) / "store"
+            whole.mkdir()
+            for name in ARRAYS:
+                np.save(whole / f"{name}.npy", getattr(store, name))
+            (whole / "refused.json").write_text(json.dumps(store.refused), encoding="utf-8")
+            if not folder.is_dir():
+                whole.rename(folder)
+    except OSError as error:
+        raise InputError(f"{folder.parent}: {error.strerror or error}") from error

@@ -4,6 +4,7 @@ Each atom becomes the big-endian bytes of its numbers: their byte order is then 
 sorting bytes gives the canonical order. A state costs one look-up per atom, one sort and one join.
 """
 
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, cast
@@ -23,7 +24,7 @@ _BIG_ENDIAN = np.dtype(">i4")
 
 
 def to_bytes(numbers: Sequence[int]) -> bytes:
-    return np.array(numbers, _BIG_ENDIAN).tobytes()
+    return struct.pack(f">{len(numbers)}i", *numbers)
 
 
 class Encoding(PlanTokens, ABC):
@@ -47,12 +48,12 @@ class Encoding(PlanTokens, ABC):
     def prompt(self, state_atoms: Iterable[Atom], goal: Goal, binding: Binding) -> Ids:
         """The prompt [length, columns] of any state, static atoms included, and goal."""
         memory = self._memory(binding)
-        return self._array(memory.state(set(state_atoms)) + memory.goal(goal))
+        return self.array(memory.state(set(state_atoms)) + memory.goal(goal))
 
     def prompt_rows(self, atoms: Iterable[Atom], binding: Binding) -> Ids:
         """The same for a state given by its non-static atoms, each once; the rest is the binding's. Fast."""
         memory = self._memory(binding)
-        return self._array(memory.state(atoms) + memory.tail)
+        return self.array(memory.state(atoms) + memory.tail)
 
     def encode_many(self, states: Sequence[Iterable[Atom]], binding: Binding) -> tuple[Ids, Ids]:
         """Such prompts of many states of one task, zero-padded to [states, longest, columns], and their lengths."""
@@ -69,7 +70,8 @@ class Encoding(PlanTokens, ABC):
             memory = binding.cache[self.name] = _Memory(self, binding)
         return cast(_Memory, memory)
 
-    def _array(self, data: bytes) -> Ids:
+    def array(self, data: bytes) -> Ids:
+        """Rows from their bytes."""
         return np.frombuffer(data, _BIG_ENDIAN).astype(np.int32).reshape(-1, self.columns)
 
 

@@ -21,13 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oclgen.encoding import Binding, Goal, Vocabulary, load
+from oclgen.encoding.prompts import GOAL_FALSE, STATE
 from oclgen.errors import InputError, UnsupportedError
 from oclgen.interfaces import Action, Atom
 from oclgen.learn.dataset import Dataset, Row
 from oclgen.learn.dataset import parts as dataset_parts
 from oclgen.parallel import run_unordered
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.validate import Validator
+from oclgen.pddl.validate import BrokenStep, Validator
 
 FORMAT = 1
 ALWAYS = np.iinfo(np.int16).max
@@ -84,13 +85,13 @@ def encode_instance(
     binding = Binding(vocabulary, objects)
     encoding = load("atoms", vocabulary)
     spans = sorted(span for span in _spans(states, static_atoms) if span[0][0] not in vocabulary.left_out)
-    state_rows = [encoding.prompt([atom], ((), ()), binding) for atom, _, _ in spans]
-    rows = np.concatenate([*state_rows, encoding.prompt((), goal, binding)])
+    state_rows = encoding.array(b"".join(encoding.row(atom, STATE, binding) for atom, _, _ in spans))
+    rows = np.concatenate([state_rows, encoding.prompt((), goal, binding)])
     always = len(rows) - len(spans)
     start = np.array([begin for _, begin, _ in spans] + [0] * always, np.int16)
     stop = np.array([end for _, _, end in spans] + [ALWAYS] * always, np.int16)
     arity = np.array([symbol.arity for symbol in vocabulary.predicates])
-    words = 1 + arity[rows[:, 0]] + (rows[:, 1] == 2)
+    words = 1 + arity[rows[:, 0]] + (rows[:, 1] == GOAL_FALSE)
     tokens = encoding.plan(plan, binding)
     step_token = np.cumsum([0, *(len(action) for action in plan)])
     return Store(
@@ -186,11 +187,16 @@ def _encode_row(domain: str, vocabulary: Vocabulary, row: Row) -> Store:
     validator = Validator(domain, row.problem)
     info = validator.info
     plan = parse_plan(row.plan, row.name)
-    verdict = validator.check(plan)
-    if not verdict.valid:
-        raise InputError(f"data set row {row.id} ({row.name}): its plan is wrong: {verdict.reason}")
-    static_atoms = [atom for atom in info.init if atom[0] in info.domain.static_predicates]
-    return encode_instance(vocabulary, row.id, info.objects, info.goal, validator.states(plan), static_atoms, plan)
+    static_atoms = frozenset(atom for atom in info.init if atom[0] in info.domain.static_predicates)
+    try:
+        states = validator.states(plan)
+    except BrokenStep as broken:
+        raise InputError(f"data set row {row.id} ({row.name}): its plan does not work: {broken}") from broken
+    wanted, unwanted = info.goal
+    end = states[-1] | static_atoms
+    if not wanted <= end or unwanted & end:
+        raise InputError(f"data set row {row.id} ({row.name}): its plan does not reach the goal")
+    return encode_instance(vocabulary, row.id, info.objects, info.goal, states, static_atoms, plan)
 
 
 def _key(dataset: Dataset, vocabulary: Vocabulary) -> str:

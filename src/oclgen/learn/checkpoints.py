@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 from torch import nn
 
 from oclgen import __version__
@@ -55,7 +55,8 @@ def export(
     (written / "domain.pddl").write_text(origin.domain_text, encoding="utf-8")
     write_json(written / "recipe.json", origin.recipe)
     write_json(written / "metrics.json", metrics)
-    save_file({name: value.astype(dtype) for name, value in weights.items()}, written / "weights.safetensors")
+    arrays = {name: np.ascontiguousarray(value, dtype) for name, value in weights.items()}
+    (written / "weights.safetensors").write_bytes(save(arrays))
     put_in_place(written, folder)
 
 

@@ -47,6 +47,7 @@ class Data:
     path: str = ""  # folder of the data set
     domain: str = ""  # whose `[encoding]` table makes the vocabulary: a name or a folder
     vocabulary: str = ""  # or a vocabulary.json
+    left_out: bool = True  # leave out the static predicates that the domain's defaults call superfluous
     offsets: bool = True  # the paper's action compilation: start at a random step of the plan
     window: int = 0  # policy: at most so many actions per example; 0 = the whole rest of the plan
     shuffle_names: bool = False  # give objects random tokens of their pool, where names carry no meaning

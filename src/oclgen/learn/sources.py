@@ -3,6 +3,7 @@
 Everything that cannot fit the network (a prompt or a plan longer than its limits) is refused before the first step.
 """
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,12 @@ class Sources:
     validation: Examples
     problems: tuple[str, ...]  # validation problems for the generation metric
 
+    @property
+    def fingerprint(self) -> str:
+        """Tells one set of training plans from another."""
+        store = self.training.store
+        return hashlib.sha256(store.ids.tobytes() + store.plan_begin.tobytes()).hexdigest()[:16]
+
 
 def open_sources(settings: TrainingSettings, world: World) -> Sources:
     if not settings.data.path:
@@ -53,7 +60,10 @@ def find_vocabulary(settings: TrainingSettings, data: Dataset) -> Vocabulary:
     if settings.data.vocabulary:
         return read_vocabulary(Path(settings.data.vocabulary))
     name = settings.data.domain or str(data.recipe.get("source", ""))
-    return build_vocabulary(read_domain(data.domain_text), catalog.load(name).defaults.encoding.as_table())
+    table = catalog.load(name).defaults.encoding.as_table()
+    return build_vocabulary(
+        read_domain(data.domain_text), table if settings.data.left_out else table | {"left_out": []}
+    )
 
 
 def read_vocabulary(path: Path) -> Vocabulary:

@@ -1,0 +1,53 @@
+"""How many problems a policy's own rollouts complete: the measure that a loss can hide.
+
+From the initial state some rollouts are sampled; if none reaches the goal, the longest valid one is followed and the
+next link starts at its end. One link is the paper's Best-of-N.
+"""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from oclgen.inference.policy import ModelPolicy
+from oclgen.interfaces import Policy, State
+from oclgen.learn.settings import Generation
+from oclgen.pddl.task import PddlTask
+
+
+def completion(folder: Path, tasks: Sequence[PddlTask], settings: Generation, seed: int) -> dict[str, float]:
+    """Share of tasks completed, and how many actions of a rollout are valid on average."""
+    policy = ModelPolicy(folder)
+    results = [chain(policy, task, settings, random.Random(seed)) for task in tasks]
+    lengths = [length for _, valid in results for length in valid]
+    return {
+        "completion": sum(solved for solved, _ in results) / len(results),
+        "valid_actions": sum(lengths) / max(1, len(lengths)),
+    }
+
+
+def chain(policy: Policy, task: PddlTask, settings: Generation, rng: random.Random) -> tuple[bool, list[int]]:
+    """Whether the goal was reached, and the valid length of every rollout on the way."""
+    state: State | None = task.initial_state
+    lengths: list[int] = []
+    for _ in range(settings.links):
+        assert state is not None
+        if task.is_goal(state):
+            return True, lengths
+        rollouts = policy.rollouts(task, [state], settings.samples, rng)[0]
+        ends = [replay(task, state, [step.action for step in rollout]) for rollout in rollouts]
+        lengths += [length for _, length in ends]
+        state, length = max(ends, key=lambda end: (task.is_goal(end[0]), end[1]))
+        if length == 0:
+            return False, lengths
+    return task.is_goal(state), lengths
+
+
+def replay(task: PddlTask, state: State, actions: Sequence[tuple[str, ...]]) -> tuple[State, int]:
+    """The state after the valid beginning of a rollout (up to the goal), and its length."""
+    length = 0
+    for action in actions:
+        following = None if task.is_goal(state) else task.apply(state, action)
+        if following is None:
+            break
+        state, length = following, length + 1
+    return state, length

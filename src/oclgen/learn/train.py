@@ -1,0 +1,149 @@
+"""`oclgen train`: set up a run or take one up again, train, and say how it ended.
+
+The folder of a run: settings.json (resolved), state.pt (to resume from), metrics.jsonl, events/ (TensorBoard), and
+two checkpoints, `best` by validation loss and `last`.
+"""
+
+import dataclasses
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+import torch
+
+from oclgen.errors import InputError
+from oclgen.learn.checkpoints import load_state
+from oclgen.learn.loop import Completion, Trainer
+from oclgen.learn.reports import Reporter, duration
+from oclgen.learn.settings import TrainingSettings, read_settings, save_settings
+from oclgen.learn.sources import Sources, open_sources
+from oclgen.learn.world import World, join_world
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: `finished`, `time` or `interrupted`; the signal's number, if it was one."""
+
+    reason: str
+    step: int
+    best_loss: float
+    best_step: int
+    signal: int = 0
+
+
+def train(settings: TrainingSettings, folder: Path, resume: bool = False, max_time: float | None = None) -> Outcome:
+    """Run, or resume, the training that `settings` describe in `folder`."""
+    if settings.run.threads:
+        torch.set_num_threads(settings.run.threads)
+    torch.set_flush_denormal(True)
+    with join_world(settings.run.device) as world, catching_signals() as caught:
+        changes = prepare_folder(settings, folder, resume, world)
+        sources = open_sources(settings, world)
+        trainer = Trainer(settings, folder, sources, world, completion_metric(settings, sources))
+        if resume:
+            changes += restore(trainer, folder)
+        reporter = Reporter(folder, trainer.progress.step, silent=world.rank > 0)
+        try:
+            for line in [introduction(trainer), *changes]:
+                reporter.say(line)
+            reason = trainer.run(reporter, max_time, lambda: bool(caught))
+            reporter.say(conclusion(trainer, reason))
+        finally:
+            reporter.close()
+        progress = trainer.progress
+        return Outcome(reason, progress.step, progress.best, progress.best_step, caught[0] if caught else 0)
+
+
+@contextmanager
+def catching_signals() -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM fill a list instead of ending the process; a second one ends it."""
+    caught: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        if caught:
+            raise KeyboardInterrupt
+        caught.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def prepare_folder(settings: TrainingSettings, folder: Path, resume: bool, world: World) -> list[str]:
+    """Make the folder, or compare its settings with the present ones; returns what is worth saying."""
+    saved = folder / "settings.json"
+    if resume:
+        changed = compare(read_settings(saved), settings)
+        fixed = [name for name in changed if name.startswith(("kind", "model."))]
+        if fixed:
+            raise InputError(f"{saved}: {fixed[0]} cannot change when a run is resumed")
+    elif (folder / "state.pt").exists():
+        raise InputError(f"{folder}: holds a run already; go on with it by --resume, or give another --out")
+    else:
+        changed = []
+    world.wait()
+    if world.rank == 0:
+        folder.mkdir(parents=True, exist_ok=True)
+        save_settings(saved, settings)
+    return [f"changed since the run began: {', '.join(changed)}"] if changed else []
+
+
+def compare(old: TrainingSettings, new: TrainingSettings) -> list[str]:
+    """Dotted names of the settings that differ."""
+    left, right = flat(dataclasses.asdict(old)), flat(dataclasses.asdict(new))
+    return [name for name, value in left.items() if right[name] != value]
+
+
+def flat(table: dict[str, object], prefix: str = "") -> dict[str, object]:
+    result: dict[str, object] = {}
+    for key, value in table.items():
+        result |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return result
+
+
+def restore(trainer: Trainer, folder: Path) -> list[str]:
+    state = load_state(folder / "state.pt")
+    trainer.restore(state)
+    if state["progress"]["data"] != trainer.progress.data:
+        return ["the data set has changed since: this goes on with the new one"]
+    return []
+
+
+def completion_metric(settings: TrainingSettings, sources: Sources) -> Completion | None:
+    if settings.kind != "policy" or not sources.problems:
+        return None
+    from oclgen.learn.generation import completion
+    from oclgen.pddl.task import PddlTask
+
+    tasks = [PddlTask(sources.origin.domain_text, problem) for problem in sources.problems]
+    measure: Callable[[Path], dict[str, float]] = partial(
+        completion, tasks=tasks, settings=settings.generation, seed=settings.run.seed
+    )
+    return measure
+
+
+def introduction(trainer: Trainer) -> str:
+    settings, store = trainer.settings, trainer.sources.training.store
+    weights = sum(parameter.numel() for parameter in trainer.parameters)
+    start = f"resuming at step {trainer.progress.step}" if trainer.progress.step else "starting"
+    length = f"{trainer.progress.total} steps" if trainer.progress.total else settings.schedule.time
+    return (
+        f"{settings.kind}, {settings.model.layers} layers x {settings.model.width} ({weights / 1e6:.2f} M weights), "
+        f"{len(store)} plans, {length} on {trainer.world.size} x {trainer.world.device}: {start}"
+    )
+
+
+def conclusion(trainer: Trainer, reason: str) -> str:
+    progress, folder = trainer.progress, trainer.folder
+    best = f"best validation loss {progress.best:.4f} at step {progress.best_step}, in {folder / 'best'}"
+    if reason == "finished":
+        return f"finished {progress.step} steps in {duration(progress.seconds)}: {best}"
+    cause = "out of time" if reason == "time" else "interrupted"
+    return f"{cause} at step {progress.step}, saved: {best if progress.best_step else folder}; go on with --resume"

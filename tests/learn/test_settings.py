@@ -1,0 +1,85 @@
+"""Settings are checked before anything is loaded."""
+
+from pathlib import Path
+
+import pytest
+
+from oclgen.errors import InputError
+from oclgen.learn.settings import parse_time, read_settings, save_settings
+
+CONFIGS = Path(__file__).parent.parent.parent / "configs"
+RECIPES = sorted(path for path in CONFIGS.glob("*/*.toml") if path.stem.startswith(("policy-", "heuristic-")))
+
+
+def recipe(tmp_path: Path, extra: str = "") -> Path:
+    path = tmp_path / "recipe.toml"
+    path.write_text(f'kind = "policy"\n[model]\nmax_plan = 50\n{extra}[data]\nbatch_examples = 4\n')
+    return path
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_shipped_recipe_is_valid(path: Path) -> None:
+    settings = read_settings(path)
+    assert path.stem == f"{settings.kind}-{settings.data.domain}"
+
+
+def test_every_domain_has_its_recipes() -> None:
+    domains = {"blocksworld", "labyrinth", "logistics", "sokoban"}
+    for size in ("cpu", "paper"):
+        for kind in ("policy", "heuristic"):
+            assert {path.stem for path in RECIPES if path.parent.name == size} >= {f"{kind}-{name}" for name in domains}
+
+
+def test_an_unknown_key_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"recipe.toml: unknown key model\.layer; known: .*layers"):
+        read_settings(recipe(tmp_path, "layer = 3\n"))
+
+
+def test_a_wrong_type_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"model.layers is '3', must be of type int"):
+        read_settings(recipe(tmp_path, 'layers = "3"\n'))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.heads=3", "multiple of model.heads"),
+        ("model.max_plan=0", "a policy needs model.max_plan"),
+        ("data.batch_tokens=5", "batch_examples or batch_tokens"),
+        ("schedule.epochs=3", "exactly one of steps, epochs and time"),
+        ("schedule.name=linear", "constant, cosine or trapezoid"),
+        ("optimizer.betas=[0.9]", "two in"),
+        ("run.precision=int8", "float32, bfloat16, float16"),
+        ("run.save_every=soon", "not a duration"),
+        ("kind=planner", "kind must be one of"),
+        ("model", "write overrides as"),
+        ("kind.x=1", "is not a table"),
+    ],
+)
+def test_nonsense_is_refused(tmp_path: Path, override: str, message: str) -> None:
+    path = recipe(tmp_path, "[schedule]\nsteps = 10\n")
+    with pytest.raises(InputError, match=message):
+        read_settings(path, overrides=[override])
+
+
+def test_overrides_win_and_keep_their_types(tmp_path: Path) -> None:
+    settings = read_settings(
+        recipe(tmp_path), overrides=["model.layers=7", "optimizer.lr=1e-4", "data.path=/some/where", "run.threads=2"]
+    )
+    assert (settings.model.layers, settings.optimizer.lr, settings.data.path) == (7, 1e-4, "/some/where")
+
+
+def test_saved_settings_read_back_equal(tmp_path: Path) -> None:
+    settings = read_settings(recipe(tmp_path), overrides=["optimizer.betas=[0.8, 0.9]", "run.seed=4"])
+    save_settings(tmp_path / "settings.json", settings)
+    assert read_settings(tmp_path / "settings.json") == settings
+
+
+def test_a_recipe_of_the_other_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="recipe for a policy, not for a heuristic"):
+        read_settings(recipe(tmp_path), "heuristic")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("", 0), ("30s", 30), ("1.5m", 90), ("2h", 7200), ("1d", 86400)])
+def test_durations(text: str, seconds: float) -> None:
+    assert parse_time(text) == seconds

@@ -45,12 +45,17 @@ class PolicyEngine(Protocol):
     """A policy's network: prompts in, next-token distributions out."""
 
     @property
+    def vocabulary(self) -> int:
+        """Number of tokens."""
+        ...
+
+    @property
     def max_plan(self) -> int:
         """Positions of plan tokens, `<actions>` included: as many tokens can be sampled."""
         ...
 
-    def open(self, prompts: Sequence[IntArray], rows: int, capacity: int) -> Session:
-        """`rows` rows behind each prompt, prompt by prompt; each will be fed `capacity` tokens at most."""
+    def open(self, prompts: Sequence[IntArray], rows: Sequence[int], capacity: int) -> Session:
+        """`rows[i]` rows behind `prompts[i]`, prompt by prompt; each will be fed `capacity` tokens at most."""
         ...
 
 

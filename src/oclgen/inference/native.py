@@ -39,7 +39,9 @@ class Prefixes:
 class NativeSession:
     """Rows behind their prompts; row `i` lives in cache `slots[i]`."""
 
-    def __init__(self, engine: "NativePolicyEngine", prompts: Sequence[IntArray], rows: int, capacity: int) -> None:
+    def __init__(
+        self, engine: "NativePolicyEngine", prompts: Sequence[IntArray], rows: Sequence[int], capacity: int
+    ) -> None:
         self._engine = engine
         self._prefixes = Prefixes(engine, prompts)
         owners = np.repeat(np.arange(len(prompts)), rows)
@@ -118,7 +120,7 @@ class NativePolicyEngine:
         table = widen(weights["token.weight"], self.model.width)
         self._head = Linear(self.model.kernel, table, np.zeros(len(table), np.float32))
 
-    def open(self, prompts: Sequence[IntArray], rows: int, capacity: int) -> NativeSession:
+    def open(self, prompts: Sequence[IntArray], rows: Sequence[int], capacity: int) -> NativeSession:
         return NativeSession(self, prompts, rows, capacity)
 
     def head(self, x: FloatArray) -> FloatArray:

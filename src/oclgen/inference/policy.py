@@ -1,0 +1,115 @@
+"""A trained policy as the searches see it: batches of rollouts, and priors over actions.
+
+Each state's prompt is computed once and shared by its samples; finished samples leave the batch. Decoding is
+`free` (the paper: any token may come, the first mistake ends a rollout) or restricted to `applicable` actions:
+every token is masked to a prefix of one of them, `<end>` included, and probabilities are renormalised. Confidence is
+always the probability at temperature 1 of the distribution that was sampled from, restricted or not.
+
+Paper: Section 3 (autoregressive policies), Section 4.1 (rollouts), Section 4.2 (confidence).
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from oclgen.checkpoint import Checkpoint
+from oclgen.errors import InputError
+from oclgen.inference.engine import PolicyEngine
+from oclgen.inference.native import NativePolicyEngine
+from oclgen.inference.priors import action_priors
+from oclgen.inference.prompts import Prompts, open_checkpoint
+from oclgen.inference.rollout import Draft, Grammar, Reached
+from oclgen.inference.sampling import Behind, Sampler
+from oclgen.interfaces import Action, Rollout, State, Task
+
+DECODINGS = ("free", "applicable")
+MAX_ROWS = 64
+"""Rows of one batch: more would only push each other's caches out of the processor's."""
+
+
+class ModelPolicy:
+    """A `Policy` from a checkpoint; `engine` replaces the one without torch."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint | Path | str,
+        *,
+        decoding: str = "free",
+        temperature: float = 1.0,
+        engine: PolicyEngine | None = None,
+    ) -> None:
+        if decoding not in DECODINGS:
+            raise InputError(f"decoding is {decoding!r}, must be one of {', '.join(DECODINGS)}")
+        if not temperature >= 0.0:
+            raise InputError(f"temperature is {temperature}, must be 0 or more")
+        checkpoint = open_checkpoint(checkpoint, "policy")
+        self.tokens = 0
+        self._restricted = decoding == "applicable"
+        self._temperature = temperature
+        self._vocabulary = checkpoint.vocabulary
+        self._prompts = Prompts(checkpoint)
+        self._engine: PolicyEngine = engine or NativePolicyEngine(checkpoint)
+
+    def rollouts(
+        self,
+        task: Task,
+        states: Sequence[State],
+        samples: int,
+        rng: random.Random,
+        *,
+        max_tokens: int | None = None,
+        max_actions: int | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> list[list[Rollout]]:
+        """For each state, `samples` rollouts; `oclgen.interfaces.Policy` says when they end."""
+        grammar = self._grammar(task)
+        limit = self._engine.max_plan if max_tokens is None else min(max_tokens, self._engine.max_plan)
+        generator = np.random.default_rng(rng.getrandbits(64))
+        sampler = Sampler(self._engine, generator, self._temperature, limit, should_stop or (lambda: False))
+        drafts = []
+        for state in states:
+            start = Reached(task, state)
+            drafts.append([Draft(grammar, start, self._restricted, max_actions) for _ in range(samples)])
+        for batch in batches(self._behind_prompts(task, states, drafts)):
+            sampler.run(batch)
+        self.tokens += sampler.tokens
+        return [[draft.rollout for draft in group] for group in drafts]
+
+    def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
+        """Geometric means of the model's (unrestricted) token probabilities, normalised over `actions`."""
+        prompt = self._prompts.prompt(task, state)
+        if prompt is None:
+            return [1.0 / len(actions)] * len(actions)
+        priors, rows = action_priors(self._engine, prompt, [self._prompts.tokens(task, action) for action in actions])
+        self.tokens += rows
+        return priors
+
+    def _grammar(self, task: Task) -> Grammar:
+        binding = self._prompts.binding(task)
+        first = self._vocabulary.first_operator
+        operators = {first + i: (each.name, each.arity) for i, each in enumerate(self._vocabulary.operators)}
+        return Grammar(task, operators, binding.object, lambda action: self._prompts.tokens(task, action))
+
+    def _behind_prompts(self, task: Task, states: Sequence[State], drafts: Sequence[list[Draft]]) -> Iterator[Behind]:
+        """Portions of each state's drafts; nothing for a state where they have ended or that has no prompt."""
+        for state, group in zip(states, drafts, strict=True):
+            prompt = None if not group or group[0].ended else self._prompts.prompt(task, state)
+            if prompt is not None:
+                for first in range(0, len(group), MAX_ROWS):
+                    yield Behind(prompt, group[first : first + MAX_ROWS])
+
+
+def batches(groups: Iterable[Behind]) -> Iterator[list[Behind]]:
+    """Groups in batches of at most MAX_ROWS drafts."""
+    batch: list[Behind] = []
+    rows = 0
+    for group in groups:
+        if batch and rows + len(group.drafts) > MAX_ROWS:
+            yield batch
+            batch, rows = [], 0
+        batch.append(group)
+        rows += len(group.drafts)
+    if batch:
+        yield batch

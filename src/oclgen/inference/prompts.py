@@ -1,0 +1,61 @@
+"""Prompts of a task's states for one model, with what is remembered per task."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol, cast
+from weakref import WeakKeyDictionary
+
+from oclgen import encoding
+from oclgen.checkpoint import Checkpoint, load_checkpoint
+from oclgen.encoding.binding import BindableTask, Binding, bind
+from oclgen.errors import UnsupportedError
+from oclgen.inference.engine import IntArray
+from oclgen.interfaces import Action, Atom, State, Task
+
+
+class EncodableTask(Task, BindableTask, Protocol):
+    """What the models need to know of a task (`oclgen.pddl.task.PddlTask` provides it)."""
+
+    def atoms(self, state: State) -> Iterable[Atom]: ...
+
+
+def open_checkpoint(source: Checkpoint | Path | str, kind: str) -> Checkpoint:
+    return source if isinstance(source, Checkpoint) else load_checkpoint(source, kind)
+
+
+class Prompts:
+    """Encodes states for one checkpoint.
+
+    Only `words` has positions in its prompts, so only there a prompt can be too long: an initial state that does
+    not fit is refused; a later state that does not fit has no prompt.
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._encoding = encoding.load(checkpoint.settings.encoding, checkpoint.vocabulary)
+        self._vocabulary = checkpoint.vocabulary
+        self._longest = checkpoint.settings.max_prompt if checkpoint.settings.encoding == "words" else None
+        self._bindings: WeakKeyDictionary[Task, Binding] = WeakKeyDictionary()
+
+    def binding(self, task: Task) -> Binding:
+        known = self._bindings.get(task)
+        if known is None:
+            known = self._bindings[task] = self._bind(cast(EncodableTask, task))
+        return known
+
+    def prompt(self, task: Task, state: State) -> IntArray | None:
+        """The prompt of a state, or None where it is too long for the model."""
+        rows = self._encoding.prompt_rows(cast(EncodableTask, task).atoms(state), self.binding(task))
+        return None if self._longest is not None and len(rows) > self._longest else rows
+
+    def tokens(self, task: Task, action: Action) -> list[int]:
+        return self._encoding.action(action, self.binding(task))
+
+    def _bind(self, task: EncodableTask) -> Binding:
+        binding = bind(self._vocabulary, task)
+        length = len(self._encoding.prompt_rows(task.atoms(task.initial_state), binding))
+        if self._longest is not None and length > self._longest:
+            raise UnsupportedError(
+                f"initial state and goal take {length} words; this model of {self._vocabulary.domain}"
+                f" reads at most {self._longest}"
+            )
+        return binding

@@ -1,0 +1,87 @@
+"""The token loop: sample one token per live row, read it, drop the rows that ended, feed the rest."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from oclgen.inference.engine import BoolArray, FloatArray, IntArray, PolicyEngine
+from oclgen.inference.rollout import Draft
+
+STOP_INTERVAL = 4
+"""Tokens between two questions whether to stop."""
+NUMBERS_AHEAD = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Drafts that continue one prompt."""
+
+    prompt: IntArray
+    drafts: Sequence[Draft]
+
+
+@dataclass(slots=True)
+class Sampler:
+    """Samples drafts side by side until all have ended, `limit` tokens are used up, or it is told to stop."""
+
+    engine: PolicyEngine
+    generator: np.random.Generator
+    temperature: float
+    limit: int
+    should_stop: Callable[[], bool]
+    tokens: int = 0
+
+    def run(self, batch: Sequence[Behind]) -> None:
+        if self.limit < 1 or self.should_stop():
+            return
+        # the last token that is sampled is never fed
+        session = self.engine.open(
+            [group.prompt for group in batch], [len(group.drafts) for group in batch], self.limit - 1
+        )
+        live = [draft for group in batch for draft in group.drafts]
+        numbers = Numbers(self.generator, len(live))
+        for step in range(self.limit):
+            if step % STOP_INTERVAL == STOP_INTERVAL - 1 and self.should_stop():
+                return
+            tokens, chosen = session.sample(numbers.next(), self.temperature, self._allowed(live))
+            self.tokens += len(live)
+            read = zip(live, tokens.tolist(), chosen.tolist(), strict=True)
+            going_on = [row for row, (draft, token, probability) in enumerate(read) if draft.extend(token, probability)]
+            if not going_on or step == self.limit - 1:
+                return
+            if len(going_on) < len(live):
+                rows = np.array(going_on, np.int32)
+                session.keep(rows)
+                numbers.keep(rows)
+                live, tokens = [live[row] for row in going_on], tokens[rows]
+            session.feed(tokens)
+
+    def _allowed(self, live: Sequence[Draft]) -> BoolArray | None:
+        if live[0].choices is None:
+            return None
+        allowed = np.zeros((len(live), self.engine.vocabulary), np.bool_)
+        for row, draft in zip(allowed, live, strict=True):
+            row[list(draft.choices or ())] = True
+        return allowed
+
+
+class Numbers:
+    """Uniform numbers for each row, drawn ahead: what a row gets does not depend on when others end."""
+
+    def __init__(self, generator: np.random.Generator, rows: int) -> None:
+        self._generator = generator
+        self._count = rows
+        self._rows = np.arange(rows)
+        self._used = NUMBERS_AHEAD
+        self._drawn = np.empty((0, rows), np.float32)
+
+    def next(self) -> FloatArray:
+        if self._used == NUMBERS_AHEAD:
+            self._drawn = self._generator.random((NUMBERS_AHEAD, self._count), np.float32)
+            self._used = 0
+        self._used += 1
+        return np.take(self._drawn[self._used - 1], self._rows)
+
+    def keep(self, rows: IntArray) -> None:
+        self._rows = self._rows[rows]

@@ -1,10 +1,17 @@
 """Which object takes which token, and who is refused."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from hypothesis import given
 
-from oclgen.encoding import Binding, build_vocabulary
+from oclgen.domains import catalog
+from oclgen.encoding import Binding, bind, build_vocabulary
+from oclgen.encoding.vocabulary import Symbol
 from oclgen.errors import ExitCode, UnsupportedError
+from oclgen.pddl.domain import read_domain
+from oclgen.pddl.task import PddlTask
 from tests.encoding.worlds import ENCODING, World, domain, worlds
 
 VOCABULARY = build_vocabulary(domain([2], [1], [1]), ENCODING)
@@ -50,3 +57,22 @@ def test_a_meaningful_name_outside_the_pool_is_refused_with_the_names_known() ->
 def test_a_type_without_tokens_is_refused_with_the_types_known() -> None:
     with pytest.raises(UnsupportedError, match=r"'x' has type 'object'.*types with tokens: cell, small, thing"):
         Binding(VOCABULARY, {"x": "object"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "symbol"),
+    [
+        ({"operators": (Symbol("move", 3), Symbol("push", 3))}, "action 'push'"),
+        ({"operators": (Symbol("move", 3),)}, "action 'push'"),
+        ({"predicates": (Symbol("at-robot", 1), Symbol("has-box", 1), Symbol("clear", 2))}, "predicate 'clear'"),
+        ({"predicates": (Symbol("at-robot", 1), Symbol("has-box", 1), Symbol("clear", 1, True))}, "predicate 'clear'"),
+        ({"left_out": ()}, "predicate 'adjacent'"),
+    ],
+)
+def test_a_task_of_another_domain_is_refused_naming_a_difference(changes: dict[str, Any], symbol: str) -> None:
+    spec = catalog.load("sokoban")
+    vocabulary = build_vocabulary(read_domain(spec.domain_text), spec.defaults.encoding.as_table())
+    task = PddlTask(spec.domain_text, catalog.draw(spec, 0, 0).text)
+    assert bind(vocabulary, task).goal == task.goal
+    with pytest.raises(UnsupportedError, match=f"another domain typed-sokoban: {symbol} differs"):
+        bind(replace(vocabulary, **changes), task)

@@ -18,8 +18,14 @@ NO_GOAL: Goal = ((), ())
 
 
 class BindableTask(Protocol):
-    """What a binding takes from a task (`oclgen.pddl.PddlTask` provides it)."""
+    """What a binding takes from a task (`oclgen.pddl.task.PddlTask` provides it)."""
 
+    @property
+    def predicates(self) -> Mapping[str, int]: ...
+    @property
+    def operators(self) -> Mapping[str, int]: ...
+    @property
+    def static_predicates(self) -> frozenset[str]: ...
     @property
     def objects(self) -> Mapping[str, str]: ...
     @property
@@ -50,8 +56,24 @@ class Binding:
 
 
 def bind(vocabulary: Vocabulary, task: BindableTask) -> Binding:
-    """The binding of a task; refuses objects beyond the vocabulary, naming the bound."""
+    """The binding of a task; refuses another domain, and objects beyond the vocabulary, naming the bound."""
+    _same_domain(vocabulary, task)
     return Binding(vocabulary, task.objects, task.static_atoms, task.goal)
+
+
+def _same_domain(vocabulary: Vocabulary, task: BindableTask) -> None:
+    known = {f"predicate '{each.name}'": (each.arity, each.static) for each in vocabulary.predicates}
+    known |= {f"action '{each.name}'": (each.arity, False) for each in vocabulary.operators}
+    unseen = task.static_predicates & set(vocabulary.left_out)
+    asked = {
+        f"predicate '{name}'": (arity, name in task.static_predicates)
+        for name, arity in task.predicates.items()
+        if name not in unseen
+    }
+    asked |= {f"action '{name}'": (arity, False) for name, arity in task.operators.items()}
+    for symbol in sorted(known.keys() | asked.keys()):
+        if known.get(symbol) != asked.get(symbol):
+            raise UnsupportedError(f"this model was trained on another domain {vocabulary.domain}: {symbol} differs")
 
 
 def _assign(vocabulary: Vocabulary, objects: Mapping[str, str]) -> dict[str, int]:

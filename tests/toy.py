@@ -8,6 +8,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from oclgen.interfaces import Action, Plan, Rollout, State, Step, Task
 
@@ -136,7 +137,7 @@ class RecordingPolicy:
 class ScriptedPolicy(RecordingPolicy):
     """From each state the same rollouts in turn, whether they are valid or not; silence where nothing is scripted."""
 
-    def __init__(self, script: Mapping[State, Sequence[Rollout]]) -> None:
+    def __init__(self, script: Mapping[Any, Sequence[Rollout]]) -> None:
         super().__init__()
         self._script = script
         self._turn: dict[State, int] = {}

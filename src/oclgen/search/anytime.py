@@ -83,15 +83,18 @@ class Budget:
         """End the search at its next question (signal handlers call this)."""
         self.ending = Ending.INTERRUPTED
 
-    def exhausted(self, iterations: int = 0) -> bool:
-        """True once any limit is reached; `ending` then says which."""
+    def exhausted(self, iterations: int | None = None) -> bool:
+        """True once any limit is reached; `ending` then says which.
+
+        Without `iterations` the question is about time and memory only: it is asked in the middle of an iteration.
+        """
         if self.heartbeat is not None:
             self.heartbeat()
         if self.ending is None:
             now = self.elapsed()
             if self.seconds is not None and now >= self.seconds:
                 self.ending = Ending.TIME
-            elif self.iterations is not None and iterations >= self.iterations:
+            elif self.iterations is not None and iterations is not None and iterations >= self.iterations:
                 self.ending = Ending.ITERATIONS
             elif self._out_of_memory(now):
                 self.ending = Ending.MEMORY

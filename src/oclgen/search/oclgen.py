@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from oclgen.interfaces import Action, Heuristic, Plan, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
@@ -33,8 +34,7 @@ class Expansion:
     complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A cost-to-go; `evaluated` tells the heuristic's own value from one backed up along a rollout."""
 
     h: float
@@ -260,13 +260,12 @@ def add(
     for rollout in rollouts:
         node = graph.node(rollout.states[0])
         for step, state in zip(rollout.steps, rollout.states[1:], strict=True):
-            estimate = estimates.get(state, UNKNOWN)
-            node = graph.add(node, step.action, state, estimate.h, estimate.evaluated)
+            node = graph.add(node, step.action, state, *estimates.get(state, UNKNOWN))
     for expansion in expansions:
         node = graph.node(expansion.state)
+        graph.revalue(node, *estimates.get(expansion.state, UNKNOWN))
         for action, state in expansion.successors:
-            estimate = estimates.get(state, UNKNOWN)
-            graph.add(node, action, state, estimate.h, estimate.evaluated)
+            graph.add(node, action, state, *estimates.get(state, UNKNOWN))
         graph.close_expanded(node, expansion.complete)
 
 

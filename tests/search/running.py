@@ -1,0 +1,26 @@
+"""Run a search by name on toy models."""
+
+import random
+
+from oclgen.interfaces import Heuristic, Policy, Task
+from oclgen.search import METHODS, Settings
+from oclgen.search.anytime import Budget, Counters, SearchResult, run
+
+
+def solve(
+    task: Task,
+    policy: Policy | None,
+    heuristic: Heuristic | None,
+    settings: Settings | None = None,
+    *,
+    method: str = "oclgen",
+    iterations: int = 200,
+    seed: int = 0,
+    budget: Budget | None = None,
+) -> SearchResult:
+    chosen = METHODS[method]
+    budget = budget or Budget(iterations=iterations)
+    counters = Counters()
+    rng = random.Random(seed)
+    search = chosen.search(task, policy, heuristic, settings or chosen.settings, budget, rng, counters)
+    return run(search, budget, counters)

@@ -1,0 +1,84 @@
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from oclgen.errors import InputError
+from oclgen.interfaces import Action, State, Task
+from oclgen.search.mcts import TreeNode, allowed_children, normalised, select_child
+from oclgen.search.settings import MctsSettings
+from tests.search.running import solve
+from tests.toy import DigraphTask, NumberLine, RandomHeuristic, ScriptedPolicy, WanderingPolicy, steps
+
+FAN = DigraphTask({0: tuple(range(1, 31))}, frozenset({99}))
+
+
+def child(name: str, visits: int, success: float, length: float, prior: float) -> TreeNode:
+    return TreeNode(name, (name,), prior, visits, success * visits, length * visits)
+
+
+def chosen(children: list[TreeNode], settings: MctsSettings) -> State:
+    return select_child(TreeNode("parent", children=children), children, settings).state
+
+
+def test_puct_weighs_success_length_and_prior_as_in_the_paper() -> None:
+    # Scores without prior: a 0.1 * 1 + 0.9 * 0 = 0.1, b 0.1 * 0 + 0.9 * 1 = 0.9.
+    children = [child("a", 3, 1.0, 20.0, 0.9), child("b", 1, 0.0, 10.0, 0.1)]
+    assert chosen(children, MctsSettings(c_puct=0.0)) == "b"
+    assert chosen(children, MctsSettings(c_puct=0.0, alpha=0.9)) == "a"
+    # With c = 1, sqrt(4) = 2: a 0.1 + 0.9 * 2 / 4 = 0.55, b 0.9 + 0.1 * 2 / 2 = 1.0; with c = 4: 1.9 and 1.3.
+    assert chosen(children, MctsSettings(c_puct=1.0)) == "b"
+    assert chosen(children, MctsSettings(c_puct=4.0)) == "a"
+
+
+def test_expected_lengths_are_normalised_among_siblings() -> None:
+    assert [normalised(length, 10.0, 20.0) for length in (10.0, 15.0, 20.0)] == [1.0, 0.5, 0.0]
+    assert normalised(7.0, 7.0, 7.0) == 0.5
+
+
+def test_children_widen_with_the_visits() -> None:
+    allowed = [allowed_children(TreeNode("s", visits=visits), MctsSettings()) for visits in (1, 4, 9, 10)]
+    assert allowed == [2, 4, 6, 7]
+
+
+def test_the_tree_opens_the_likeliest_children_first() -> None:
+    class Ranked(ScriptedPolicy):
+        def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
+            total = sum(int(action[1]) for action in actions)
+            return [int(action[1]) / total for action in actions]
+
+    policy = Ranked({})
+    solve(FAN, policy, RandomHeuristic(), method="mcts", iterations=3)
+    assert [call["states"] for call in policy.calls] == [[0], [30], [29]]
+
+
+def test_partial_rollouts_are_limited_and_full_ones_are_not() -> None:
+    for method, limit in (("mcts", None), ("mcts-partial", 50)):
+        policy = WanderingPolicy()
+        solve(NumberLine(goal=60, size=90), policy, RandomHeuristic(), method=method, iterations=3)
+        assert {call["max_tokens"] for call in policy.calls} == {limit}
+        assert {call["samples"] for call in policy.calls} == {10}
+
+
+def test_the_heuristic_values_failed_rollouts_only() -> None:
+    line, heuristic = NumberLine(goal=3), RandomHeuristic()
+    policy = ScriptedPolicy({0: [steps("up", "up", "up"), steps("up", "up")]})
+    result = solve(line, policy, heuristic, method="mcts", iterations=1)
+    assert heuristic.asked == [[2]]
+    assert result.plan == (("up",),) * 3
+
+
+def test_a_goal_inside_a_rollout_from_deep_in_the_tree_gives_a_whole_plan() -> None:
+    line = NumberLine(goal=4, size=10)
+    policy = ScriptedPolicy({1: [steps("up", "up", "up", "down")]})
+    result = solve(line, policy, RandomHeuristic(), method="mcts", iterations=4)
+    assert result.plan == (("up",),) * 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"samples": 0}, {"max_tokens": 0}, {"alpha": 2.0}, {"c_puct": -1.0}, {"widening_factor": 0.0}],
+)
+def test_settings_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        MctsSettings(**wrong)

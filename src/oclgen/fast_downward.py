@@ -62,9 +62,14 @@ def search(
     *,
     translate_options: Sequence[str] = (),
     counters: Counters | None = None,
+    scratch: Path | None = None,
 ) -> Search:
-    """Yield improving plans; `domain` and `problem` are paths or PDDL texts."""
-    with tempfile.TemporaryDirectory(prefix="oclgen-") as name:
+    """Yield improving plans; `domain` and `problem` are paths or PDDL texts.
+
+    The private folder is made in `scratch` (default: the system's place for temporary files); only where this
+    process is killed it stays behind.
+    """
+    with tempfile.TemporaryDirectory(prefix="oclgen-", dir=scratch) as name:
         folder = Path(name)
         (folder / "domain.pddl").write_text(without_costs(source(domain, "domain").text))
         (folder / "problem.pddl").write_text(without_costs(source(problem, "problem").text))

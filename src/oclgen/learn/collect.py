@@ -12,7 +12,6 @@ import json
 import os
 import resource
 import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -30,6 +29,9 @@ from oclgen.pddl.plan_file import format_plan, parse_plan
 from oclgen.pddl.problem import read_problem
 from oclgen.pddl.validate import validate
 from oclgen.search.anytime import Budget, Counters, run
+
+MAX_IN_VAIN = 1000
+"""So many draws in a row without a new problem, and 20 for each one found, mean that there are no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Job:
     split: str
     seed: int
     teaching: Teaching
+    scratch: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,30 +109,25 @@ def collect(
     writer = Writer(out, recipe(problems, teaching, seed, val, test), problems.domain_text)
     tally = Tally(stored=len(writer.fingerprints))
     yield tally
-    scratch = out / "scratch"
     jobs = remaining_jobs(problems, teaching, writer, count, val, test, seed)
     try:
-        shutil.rmtree(scratch, ignore_errors=True)  # also what the teachers of a killed run left
-        for done in run_unordered(Teach(scratch), jobs, workers):
+        for done in run_unordered(teach, jobs, workers):
             writer.append(done.row)
             tally.add(done)
             yield tally
     finally:
         writer.close()
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def remaining_jobs(
     problems: Problems, teaching: Teaching, writer: Writer, count: int, val: int, test: int, seed: int
 ) -> Iterator[Job]:
-    """Problems, in order, that are neither stored nor equal to an earlier one, until there are `count`.
-
-    It ends earlier where a distribution is exhausted: when long nothing new was found.
-    """
+    """Problems, in order, that are neither stored nor equal to an earlier one, until there are `count` or no more."""
+    scratch = empty_scratch(writer.path)
     stored = dict(writer.fingerprints)
     seen = set(stored.values())
     index = rank = in_vain = 0
-    while rank < count and in_vain < 1000 + 20 * rank:
+    while rank < count and in_vain < MAX_IN_VAIN + 20 * rank:
         if index in stored:
             rank, in_vain = rank + 1, 0
         else:
@@ -142,7 +140,7 @@ def remaining_jobs(
                 seen.add(mark)
                 split = "test" if rank < test else "val" if rank < test + val else "train"
                 rank, in_vain = rank + 1, 0
-                yield Job(problem, problems.domain_text, mark, split, seed, teaching)
+                yield Job(problem, problems.domain_text, mark, split, seed, teaching, scratch)
         index += 1
 
 
@@ -151,18 +149,19 @@ def mark_of(problems: Problems, problem: Problem) -> str:
     return problem_fingerprint(info, problems.meaningful_types)
 
 
-@dataclass(frozen=True, slots=True)
-class Teach:
-    """What a worker does with a job; the teacher's files go to `scratch`, which the next run empties."""
+def empty_scratch(out: Path) -> Path:
+    """A place for the teachers' files, without those that the teachers of a killed run left."""
+    scratch = out / "scratch"
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    return scratch
 
-    scratch: Path
 
-    def __call__(self, job: Job) -> Done:
-        self.scratch.mkdir(exist_ok=True)
-        tempfile.tempdir = str(self.scratch)
-        own, teacher = time.process_time(), children_seconds()
-        row = taught(job)
-        return Done(row, os.getpid(), time.process_time() - own, children_seconds() - teacher)
+def teach(job: Job) -> Done:
+    """What a worker does."""
+    own, teacher = time.process_time(), children_seconds()
+    row = taught(job)
+    return Done(row, os.getpid(), time.process_time() - own, children_seconds() - teacher)
 
 
 def taught(job: Job) -> Row:
@@ -190,7 +189,12 @@ def teachers_plan(job: Job) -> tuple[Plan | None, str]:
     teaching = job.teaching
     budget = Budget(teaching.time_limit, memory_bytes=teaching.memory_limit)
     plans = fast_downward.search(
-        teaching.teacher, job.domain_text, job.problem.text, budget, translate_options=teaching.translate_options
+        teaching.teacher,
+        job.domain_text,
+        job.problem.text,
+        budget,
+        translate_options=teaching.translate_options,
+        scratch=job.scratch,
     )
     try:
         result = run(plans, budget, Counters())

@@ -109,11 +109,11 @@ class Writer:
     def __init__(self, path: Path, recipe: dict[str, Any], domain_text: str) -> None:
         (path / "parts").mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._lock = locked(path)
         if (path / "recipe.json").exists():
             check_same_recipe(path, read_recipe(path), recipe)
             check_same_domain(path, domain_text)
-        else:
+        self._lock = locked(path)
+        if not (path / "recipe.json").exists():
             write_text(path / "domain.pddl", domain_text)
             write_text(path / "recipe.json", json.dumps(recipe, indent=2) + "\n")
         self.fingerprints = {row["id"]: row["fingerprint"] for row in columns(path, ["id", "fingerprint"])}

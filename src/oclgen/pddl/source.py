@@ -6,13 +6,13 @@ PDDL is case-insensitive: the text is lower-cased here, once, and nowhere else.
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from oclgen.errors import InputError, PddlError, UnsupportedError
 
-MAX_BYTES = 8_000_000
+MAX_BYTES = 4_000_000
 MAX_DEPTH = 100
 MAX_WORD = 200
+MAX_PATH = 4096
 
 TOKEN = re.compile(r"[()]|[^\s()]+")
 
@@ -42,7 +42,6 @@ class Group(list["Word | Group"]):
 
 
 Node = Word | Group
-_AnyNode = TypeVar("_AnyNode", Word, Group)
 
 
 def bad(node: Node, message: str) -> PddlError:
@@ -54,8 +53,8 @@ def unsupported(node: Node, feature: str) -> UnsupportedError:
 
 
 def shown(node: Node) -> str:
-    """A node as it reads in the file, cut to a length that fits one line."""
-    text = _spelled(node, 60)
+    """A node as it reads in the file, made printable and cut to a length that fits one line."""
+    text = "".join(letter if letter.isprintable() else "?" for letter in _spelled(node, 60)[:61])
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -72,26 +71,32 @@ def _spelled(node: Node, room: int) -> str:
 
 
 def source(argument: Path | str, kind: str) -> Source:
-    """A path is read; a string that starts like PDDL is the text itself, any other string is a path."""
-    if isinstance(argument, str):
-        start = argument.lstrip("\ufeff \t\r\n")
-        if start.startswith(("(", ";")):
-            return Source(f"<{kind}>", argument)
+    """A path is read; a string that starts like PDDL or has several lines is the text itself, any other is a path."""
+    if isinstance(argument, str) and _is_text(argument):
+        if len(argument) > MAX_BYTES:
+            raise UnsupportedError(f"<{kind}>: this {kind} text is larger than {MAX_BYTES // 1_000_000} MB")
+        return Source(f"<{kind}>", argument.removeprefix("\ufeff"))
     return read_file(Path(argument), kind)
 
 
+def _is_text(argument: str) -> bool:
+    start = argument[:MAX_PATH].lstrip("\ufeff \t")
+    return len(argument) > MAX_PATH or "\n" in argument or start.startswith(("(", ";"))
+
+
 def read_file(path: Path, kind: str) -> Source:
+    name = str(path).encode("utf-8", "replace").decode()
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such {kind} file") from None
+        raise InputError(f"{name}: no such {kind} file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot read this {kind} file: {reason}") from None
+        raise InputError(f"{name}: cannot read this {kind} file: {reason}") from None
     if len(data) > MAX_BYTES:
-        raise UnsupportedError(f"{path}: this {kind} file is larger than {MAX_BYTES // 1_000_000} MB")
-    return Source(str(path), _decoded(data, str(path)))
+        raise UnsupportedError(f"{name}: this {kind} file is larger than {MAX_BYTES // 1_000_000} MB")
+    return Source(name, _decoded(data, name))
 
 
 def _decoded(data: bytes, name: str) -> str:
@@ -108,53 +113,49 @@ def lines(text: str) -> list[str]:
     return [line.partition(";")[0] for line in unified.split("\n")]
 
 
-def read_groups(origin: Source) -> list[Group]:
-    """All top-level groups of a text."""
-    top: list[Group] = []
-    open_groups: list[Group] = []
+def read_groups(origin: Source, most: int = MAX_BYTES) -> list[Group]:
+    """The top-level groups of a text, refused as soon as there are more than `most`."""
+    top = Group()
+    path = [top]
     for number, line in enumerate(lines(origin.text), 1):
         for token in TOKEN.findall(line):
-            if token == "(":
-                _open(open_groups, top, _at(Group(), origin, number))
-            elif token == ")":
-                if not open_groups:
-                    raise bad(_at(Word(token), origin, number), "closing parenthesis without an opening one")
-                open_groups.pop()
-            else:
-                _add_word(open_groups, _at(Word(token), origin, number))
-    if open_groups:
-        raise bad(open_groups[-1], "opening parenthesis is never closed")
-    return top
+            if token == ")":
+                if len(path) == 1:
+                    raise PddlError(f"{origin.name}:{number}: closing parenthesis without an opening one")
+                path.pop()
+                continue
+            node = Group() if token == "(" else Word(token)
+            node.file = origin.name
+            node.line = number
+            path[-1].append(node)
+            if isinstance(node, Group):
+                path.append(node)
+                if len(path) > MAX_DEPTH or len(top) > most:
+                    raise _too_much(node, len(path))
+            elif len(path) == 1 or len(token) > MAX_WORD:
+                raise _misplaced(node)
+    if len(path) > 1:
+        raise bad(path[-1], "opening parenthesis is never closed")
+    return [group for group in top if isinstance(group, Group)]
 
 
-def _at(node: _AnyNode, origin: Source, line: int) -> _AnyNode:
-    node.file = origin.name
-    node.line = line
-    return node
+def _too_much(group: Group, depth: int) -> PddlError:
+    if depth > MAX_DEPTH:
+        return bad(group, f"parentheses nested more than {MAX_DEPTH} deep")
+    return bad(group, "text after the end of the definition (a parenthesis too many before?)")
 
 
-def _open(open_groups: list[Group], top: list[Group], group: Group) -> None:
-    (open_groups[-1] if open_groups else top).append(group)
-    open_groups.append(group)
-    if len(open_groups) > MAX_DEPTH:
-        raise bad(group, f"parentheses nested more than {MAX_DEPTH} deep")
-
-
-def _add_word(open_groups: list[Group], word: Word) -> None:
-    if not open_groups:
-        raise bad(word, f"expected an opening parenthesis, not {shown(word)!r}")
+def _misplaced(word: Word) -> PddlError:
     if len(word) > MAX_WORD:
-        raise bad(word, f"a name of {len(word)} characters; at most {MAX_WORD} are read")
-    open_groups[-1].append(word)
+        return bad(word, f"a name of {len(word)} characters; at most {MAX_WORD} are read")
+    return bad(word, f"expected an opening parenthesis, not {shown(word)!r}")
 
 
 def read_definition(origin: Source, kind: str) -> tuple[Node, Group]:
     """The one `(define (domain|problem NAME) ...)` of a text, and its name."""
-    groups = read_groups(origin)
+    groups = read_groups(origin, most=1)
     if not groups:
         raise PddlError(f"{origin.name}:1: empty; expected (define ({kind} ...) ...)")
-    if len(groups) > 1:
-        raise bad(groups[1], "text after the end of the definition (a parenthesis too many before?)")
     root = groups[0]
     if not root or root[0] != "define":
         raise bad(root, f"expected (define ({kind} ...) ...), not {shown(root)}")

@@ -9,7 +9,7 @@ from typing import cast
 
 from pymimir.advanced import formalism, search
 
-from oclgen.errors import PddlError
+from oclgen.errors import PddlError, UnsupportedError
 from oclgen.interfaces import Action, Atom, State
 from oclgen.pddl.domain import parse_domain
 from oclgen.pddl.model import ProblemInfo
@@ -18,6 +18,7 @@ from oclgen.pddl.problem import parse_problem
 from oclgen.pddl.source import source
 
 MAX_CACHED_ACTIONS = 1_000_000
+MAX_PAIRS = 400_000_000  # the successor generator's tables grow with it: 600 MB and 4 seconds at this size
 
 
 class PddlTask:
@@ -29,11 +30,19 @@ class PddlTask:
         self.domain_text = domain_source.text.lower()
         self.problem_text = problem_source.text.lower()
         self._describe(self.info)
+        self._refuse_giants(problem_source.name)
         try:
             self._load(normal_form(self.info))
-        except (RuntimeError, ValueError, IndexError) as error:
+        except (RuntimeError, ValueError, IndexError, MemoryError) as error:
             first_line = str(error).strip().partition("\n")[0]
             raise PddlError(f"{problem_source.name}:1: pymimir refuses this problem: {first_line}") from None
+
+    def _refuse_giants(self, name: str) -> None:
+        pairs = sum(sum(map(len, members)) ** 2 for members in self._allowed.values())
+        if pairs > MAX_PAIRS:
+            raise UnsupportedError(
+                f"{name}:1: {len(self.objects)} objects are too many for the actions of {self.domain_name}"
+            )
 
     def _describe(self, info: ProblemInfo) -> None:
         self.name = info.name

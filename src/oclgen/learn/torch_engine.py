@@ -1,0 +1,167 @@
+"""The engine for GPUs: the training networks behind the protocols of `oclgen.inference.engine`.
+
+Each prompt is computed once; its keys and values are then copied into the cache of every row behind it, where plan
+tokens are written in place. On a CPU the native engine is several times faster and needs no torch.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from oclgen.checkpoint import Checkpoint
+from oclgen.encoding.vocabulary import ACTIONS
+from oclgen.errors import InputError
+from oclgen.inference.engine import BoolArray, FloatArray, IntArray
+from oclgen.learn.networks import Block, HeuristicNetwork, PolicyNetwork
+
+Cache = list[tuple[Tensor, Tensor]]
+"""Keys and values of each layer, [rows, heads, positions, width / heads]."""
+
+
+def find_device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise InputError(f"unknown device {name!r}") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device {name!r} was asked for, but torch finds no GPU here")
+    return device
+
+
+def state_dict(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    return {name: torch.tensor(array) for name, array in checkpoint.weights.items()}
+
+
+class TorchPolicyEngine:
+    """A GPT-2 policy on any torch device."""
+
+    def __init__(self, checkpoint: Checkpoint, device: str = "cuda") -> None:
+        self.device = find_device(device)
+        self.max_plan = checkpoint.settings.max_plan
+        self.vocabulary = checkpoint.vocabulary.size
+        self.words = checkpoint.settings.encoding == "words"
+        self._network = PolicyNetwork(checkpoint.settings, checkpoint.vocabulary)
+        self._network.load_state_dict(state_dict(checkpoint))
+        self._network.eval().to(self.device)
+
+    @torch.inference_mode()
+    def open(self, prompts: Sequence[IntArray], rows: Sequence[int], capacity: int) -> "TorchSession":
+        return TorchSession(self, prompts, rows, capacity)
+
+    def run(self, x: Tensor, cache: Cache, slots: slice, mask: Tensor) -> Tensor:
+        """Logits of the last of the new rows `x`, which take the positions `slots` of the cache."""
+        for block, (keys, values) in zip(self._network.block, cache, strict=True):
+            assert isinstance(block, Block)
+            query, key, value = block.split(block.attention(block.norm1(x)), 3)
+            keys[:, :, slots], values[:, :, slots] = key, value
+            mixed = F.scaled_dot_product_attention(query, keys[:, :, : slots.stop], values[:, :, : slots.stop], mask)
+            x = x + block.projection(mixed.transpose(1, 2).flatten(2))
+            x = x + block.expanded(block.norm2(x), "tanh")
+        return F.linear(self._network.norm(x[:, -1]), self._network.token.weight)
+
+    def embed_plan(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        embedded: Tensor = self._network.token(tokens) + self._network.position(positions)
+        return embedded[:, None]
+
+    def embed_prefix(self, prompt: IntArray) -> tuple[Tensor, Tensor]:
+        """A prompt and `<actions>`, [1, length + 1, width], and which of them each may see."""
+        ids = torch.tensor(prompt, dtype=torch.long, device=self.device)[None]
+        length = len(prompt)
+        places = torch.arange(length, device=self.device)
+        opening = torch.tensor([ACTIONS], device=self.device)
+        mask = torch.ones(length + 1, length + 1, dtype=torch.bool, device=self.device).tril()
+        if self.words:
+            x = self._network.token(ids[:, :, 0]) + self._network.position(places)
+        else:
+            x = self._network.embed_atoms(ids)
+            mask[:length, :length] = True
+        first = torch.tensor([length if self.words else 0], device=self.device)
+        return torch.cat([x, self.embed_plan(opening, first)], dim=1), mask
+
+    def empty_cache(self, rows: int, positions: int) -> Cache:
+        settings = self._network.settings
+        shape = (rows, settings.heads, positions, settings.width // settings.heads)
+        return [
+            (torch.zeros(shape, device=self.device), torch.zeros(shape, device=self.device))
+            for _ in range(settings.layers)
+        ]
+
+
+class TorchSession:
+    """Rows behind their prompts; all prompts are padded to the longest."""
+
+    def __init__(
+        self, engine: TorchPolicyEngine, prompts: Sequence[IntArray], rows: Sequence[int], capacity: int
+    ) -> None:
+        self._engine = engine
+        self._longest = max(len(prompt) for prompt in prompts) + 1
+        self._fed = 0
+        total = self._longest + capacity
+        prefixes, logits = engine.empty_cache(len(prompts), total), []
+        for i, prompt in enumerate(prompts):
+            x, mask = engine.embed_prefix(prompt)
+            own = [(keys[i : i + 1], values[i : i + 1]) for keys, values in prefixes]
+            logits.append(engine.run(x, own, slice(0, len(prompt) + 1), mask))
+        owners = torch.repeat_interleave(torch.arange(len(prompts)), torch.tensor(rows)).to(engine.device)
+        lengths = torch.tensor([len(prompt) + 1 for prompt in prompts], device=engine.device)
+        places = torch.arange(total, device=engine.device)
+        self._lengths = lengths[owners]
+        self._visible = (places < self._lengths[:, None]) | (places >= self._longest)
+        self._cache = [(keys[owners], values[owners]) for keys, values in prefixes]
+        self._logits = torch.cat(logits)[owners]
+
+    @torch.inference_mode()
+    def probabilities(self, allowed: BoolArray | None = None) -> FloatArray:
+        logits = self._logits
+        if allowed is not None:
+            logits = logits.masked_fill(~torch.tensor(allowed, device=logits.device), -torch.inf)
+        return np.asarray(logits.softmax(-1).cpu().numpy(), np.float32)
+
+    def sample(
+        self, uniform: FloatArray, temperature: float, allowed: BoolArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        probabilities = self.probabilities(allowed)
+        if temperature == 0.0:
+            tokens = probabilities.argmax(axis=1)
+        else:
+            relative = probabilities / probabilities.max(axis=1, keepdims=True)
+            cumulative = (relative.astype(np.float64) ** (1.0 / temperature)).cumsum(axis=1)
+            tokens = (cumulative > uniform[:, None] * cumulative[:, -1:]).argmax(axis=1)
+        return tokens.astype(np.int32), probabilities[np.arange(len(tokens)), tokens]
+
+    @torch.inference_mode()
+    def feed(self, tokens: IntArray) -> None:
+        ids = torch.tensor(tokens, dtype=torch.long, device=self._engine.device)
+        start = self._lengths if self._engine.words else torch.ones_like(self._lengths)
+        slot = self._longest + self._fed
+        mask = self._visible[:, None, None, : slot + 1]
+        x = self._engine.embed_plan(ids, start + self._fed)
+        self._logits = self._engine.run(x, self._cache, slice(slot, slot + 1), mask)
+        self._fed += 1
+
+    @torch.inference_mode()
+    def keep(self, rows: IntArray) -> None:
+        index = torch.tensor(rows, dtype=torch.long, device=self._engine.device)
+        self._lengths, self._visible, self._logits = self._lengths[index], self._visible[index], self._logits[index]
+        self._cache = [(keys[index], values[index]) for keys, values in self._cache]
+
+
+class TorchHeuristicEngine:
+    """A BERT heuristic on any torch device."""
+
+    def __init__(self, checkpoint: Checkpoint, device: str = "cuda") -> None:
+        self._device = find_device(device)
+        self._network = HeuristicNetwork(checkpoint.settings, checkpoint.vocabulary)
+        self._network.load_state_dict(state_dict(checkpoint))
+        self._network.eval().to(self._device)
+
+    @torch.inference_mode()
+    def distributions(self, prompts: Sequence[IntArray]) -> FloatArray:
+        padded = pad_sequence([torch.tensor(prompt, dtype=torch.long) for prompt in prompts], batch_first=True)
+        lengths = torch.tensor([len(prompt) for prompt in prompts], device=self._device)
+        scores: Tensor = self._network(padded.to(self._device), lengths)
+        return np.asarray(scores.softmax(-1).cpu().numpy(), np.float32)

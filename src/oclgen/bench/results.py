@@ -1,0 +1,334 @@
+"""The paper's result tables: completion, lengths and optimal counts per method and domain.
+
+Paper: tab:main_results, tab:results_optimal, tab:results_subset, tab:ablations, tab:results_saw_vs_act,
+tab:number_of_rollout_time_limit_best_of_N, tab:improvement_loop, tab:improvement_final, and the generalisation
+experiment of the appendix.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from oclgen.bench.evaluation import MAIN, Entrant, Evaluation, Result
+from oclgen.bench.paper import PAPER, PaperRow
+from oclgen.bench.statistics import mean_of
+from oclgen.bench.table import (
+    Absent,
+    Cell,
+    Column,
+    Row,
+    Table,
+    blank,
+    error_cell,
+    mean_cell,
+    number_cell,
+    of_cell,
+    text_cell,
+)
+
+COMPLETION = Column("Comp. [%]", numbers=("",))
+LENGTH = Column("Length", numbers=("", "error"))
+OPTIMAL = Column("Optimal", numbers=("", "of"))
+LENGTH_SOLVED = Column("Length (solved)", numbers=("", "solved", "of"))
+PLANS = Column("Plans", numbers=("", "sd"))
+
+ABLATIONS = ("oclgen-uniform", "oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode")
+COMPILATION = ("not-compiled", "compiled")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The columns that each domain gets, and how they are filled from our results and from the paper's figures."""
+
+    columns: tuple[Column, ...]
+    ours: Callable[[Evaluation, Sequence[Result]], tuple[Cell, ...]]
+    paper: Callable[..., tuple[Cell, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A group of columns: a set of problems of one domain, under the name that the paper's figures have."""
+
+    set: str
+    domain: str
+    title: str
+    paper_key: str
+
+
+def completion_cell(results: Sequence[Result]) -> Cell:
+    mean = mean_of([result.solved for result in results])
+    return number_cell(None if mean is None else 100 * mean.mean, 1)
+
+
+def length_cell(results: Sequence[Result]) -> Cell:
+    return mean_cell(mean_of([result.length for result in results if result.length is not None]))
+
+
+def optimal_cell(evaluation: Evaluation, results: Sequence[Result]) -> Cell:
+    known = with_optimum(evaluation, results)
+    return of_cell(sum(result.length == evaluation.optima[result.fingerprint] for result in known), len(known))
+
+
+def with_optimum(evaluation: Evaluation, results: Sequence[Result]) -> list[Result]:
+    return [result for result in results if result.fingerprint in evaluation.optima]
+
+
+def length_solved_cells(evaluation: Evaluation, results: Sequence[Result]) -> tuple[Cell, ...]:
+    known = with_optimum(evaluation, results)
+    lengths = [result.length for result in known if result.length is not None]
+    mean = sum(lengths) / len(lengths) if lengths else None
+    return optimal_cell(evaluation, results), length_of_cell(mean, len(lengths), len(known))
+
+
+def length_of_cell(mean: float | None, solved: int, total: int) -> Cell:
+    """`30.64 (630 / 630)`."""
+    text = "–" if mean is None else f"{mean:.2f}"
+    return Cell(f"{text} ({solved} / {total})", (mean, solved, total))
+
+
+def plans_cell(results: Sequence[Result]) -> Cell:
+    counts = [run.counters["rollouts"] for result in results for run in result.runs if run.counters]
+    mean = mean_of(counts)
+    return error_cell(None, None) if mean is None else error_cell(mean.mean, mean.deviation, 1)
+
+
+COMPLETION_LENGTH = Block(
+    (COMPLETION, LENGTH),
+    lambda evaluation, results: (completion_cell(results), length_cell(results)),
+    lambda completion, length, error: (number_cell(completion, 1), error_cell(length, error)),
+)
+OPTIMAL_LENGTH = Block(
+    (OPTIMAL, LENGTH_SOLVED),
+    length_solved_cells,
+    lambda optimal, known, length, solved: (of_cell(optimal, known), length_of_cell(length, solved, known)),
+)
+OPTIMAL_COMPLETION_LENGTH = Block(
+    (OPTIMAL, COMPLETION, LENGTH),
+    lambda evaluation, results: (optimal_cell(evaluation, results), completion_cell(results), length_cell(results)),
+    lambda optimal, known, completion, length, error: (
+        of_cell(optimal, known),
+        number_cell(completion, 1),
+        error_cell(length, error),
+    ),
+)
+COMPLETION_ONLY = Block(
+    (COMPLETION, LENGTH),
+    lambda evaluation, results: (completion_cell(results), length_cell(results)),
+    lambda completion: (number_cell(completion, 1), error_cell(None, None)),
+)
+ROLLOUTS = Block(
+    (PLANS,),
+    lambda evaluation, results: (plans_cell(results),),
+    lambda mean, deviation: (error_cell(mean, deviation, 1),),
+)
+
+
+def limit_text(seconds: float | None) -> str:
+    """`10 s`, `10 min`, `48 h`."""
+    if seconds is None:
+        return ""
+    if seconds % 3600 == 0:
+        return f"{seconds / 3600:g} h"
+    return f"{seconds / 60:g} min" if seconds % 60 == 0 else f"{seconds:g} s"
+
+
+def main_results(evaluation: Evaluation) -> Table | Absent:
+    return wide(
+        evaluation,
+        "main_results",
+        "Completion and plan length",
+        "Completion and mean plan length (± standard error) over the problems a method solved.",
+        COMPLETION_LENGTH,
+        places(evaluation, MAIN),
+        evaluation.main_entrants(),
+        f"no runs on the problem set {MAIN!r}",
+    )
+
+
+def results_optimal(evaluation: Evaluation) -> Table | Absent:
+    keep = [place for place in places(evaluation, MAIN) if proven_in(evaluation, place)]
+    return wide(
+        evaluation,
+        "results_optimal",
+        "Problems with a proven optimum",
+        "Plans of optimal length, and mean length with the number solved, where LM-cut proved the optimum.",
+        OPTIMAL_LENGTH,
+        keep,
+        evaluation.main_entrants() if keep else [],
+        f"no proven optima for the problem set {MAIN!r}",
+    )
+
+
+def proven_in(evaluation: Evaluation, place: Place) -> bool:
+    return any(
+        run.fingerprint in evaluation.optima
+        for run in evaluation.runs
+        if run.set == place.set and run.domain == place.domain
+    )
+
+
+def results_subset(evaluation: Evaluation) -> Table | Absent:
+    return wide(
+        evaluation,
+        "results_subset",
+        "Problems the teacher failed on",
+        "Completion and mean plan length (± standard error) on problems that LAMA-first did not solve in its time.",
+        COMPLETION_LENGTH,
+        places(evaluation, "failed"),
+        evaluation.entrants("failed", lambda label: True),
+        "no runs on the problem set 'failed' (problems the teacher failed on)",
+    )
+
+
+def ablations(evaluation: Evaluation) -> Table | Absent:
+    found = evaluation.entrants(MAIN, lambda label: label in ABLATIONS)
+    ablated = {entrant.limit for entrant in found if entrant.label != ABLATIONS[0]}
+    return wide(
+        evaluation,
+        "ablations",
+        "Ablations",
+        "OCLGen (uniform) with one component removed at a time.",
+        OPTIMAL_COMPLETION_LENGTH,
+        places(evaluation, MAIN),
+        [entrant for entrant in found if entrant.limit in ablated],
+        f"no runs labelled {', '.join(ABLATIONS[1:])}",
+    )
+
+
+def results_saw_vs_act(evaluation: Evaluation) -> Table | Absent:
+    return wide(
+        evaluation,
+        "results_saw_vs_act",
+        "Training with and without action compilation",
+        "Best-of-N with N = 10 on policies trained with and without intermediate states as starting points.",
+        COMPLETION_LENGTH,
+        places(evaluation, MAIN),
+        evaluation.entrants(MAIN, lambda label: label in COMPILATION),
+        f"no runs labelled {', '.join(COMPILATION)}",
+    )
+
+
+def number_of_rollouts(evaluation: Evaluation) -> Table | Absent:
+    return wide(
+        evaluation,
+        "number_of_rollouts",
+        "Plans sampled by Best-of-N",
+        "Candidate plans that Best-of-N sampled within its time limit (mean ± standard deviation).",
+        ROLLOUTS,
+        places(evaluation, MAIN),
+        evaluation.entrants(MAIN, lambda label: label == "best-of-n"),
+        "no runs labelled best-of-n",
+    )
+
+
+def improvement_loop(evaluation: Evaluation) -> Table | Absent:
+    return wide(
+        evaluation,
+        "improvement_loop",
+        "Self-improvement, loop by loop",
+        "Best-of-N with N = 10 on the policy after each loop of self-improvement.",
+        COMPLETION_LENGTH,
+        places(evaluation, MAIN),
+        evaluation.entrants(MAIN, lambda label: label.startswith("best-of-n-") and "-loop" in label),
+        "no runs labelled best-of-n-oclgen-loop0 and the like",
+    )
+
+
+def improvement_final(evaluation: Evaluation) -> Table | Absent:
+    return wide(
+        evaluation,
+        "improvement_final",
+        "Search after self-improvement",
+        "Test-time search with the models of the last loop of self-improvement.",
+        OPTIMAL_COMPLETION_LENGTH,
+        places(evaluation, MAIN),
+        evaluation.entrants(MAIN, lambda label: "-loop" in label and not label.startswith("best-of-n-")),
+        "no runs labelled oclgen-loop3, mcts-loop3",
+    )
+
+
+def generalisation(evaluation: Evaluation) -> Table | Absent:
+    titles = {"interpolate": "11, 12, 18, 19 blocks", "extrapolate": "26 to 40 blocks"}
+    spots = [Place(name, domain, title, name) for name, title in titles.items() for domain in evaluation.domains(name)]
+    found = {entrant for name in titles for entrant in evaluation.entrants(name, lambda label: True)}
+    order = PAPER.ordered({entrant.label for entrant in found})
+    return wide(
+        evaluation,
+        "generalisation",
+        "Object counts that training left out",
+        "Trained on 3 to 25 blocks without 11, 12, 18 and 19: those counts (interpolation) and larger ones.",
+        COMPLETION_ONLY,
+        spots,
+        sorted(found, key=lambda entrant: (order.index(entrant.label), entrant.limit)),
+        "no runs on the problem sets 'interpolate' and 'extrapolate'",
+    )
+
+
+RESULT_TABLES = (
+    main_results,
+    results_optimal,
+    results_subset,
+    ablations,
+    results_saw_vs_act,
+    number_of_rollouts,
+    improvement_loop,
+    improvement_final,
+    generalisation,
+)
+
+
+def places(evaluation: Evaluation, set: str) -> list[Place]:
+    return [Place(set, domain, PAPER.name(domain), domain) for domain in evaluation.domains(set)]
+
+
+def wide(
+    evaluation: Evaluation,
+    key: str,
+    title: str,
+    caption: str,
+    block: Block,
+    spots: Sequence[Place],
+    entrants: Sequence[Entrant],
+    lacking: str,
+) -> Table | Absent:
+    """A row per entrant, a block of columns per place; the paper's rows follow the last of ours with their label."""
+    if not entrants or not spots:
+        return Absent(key, title, lacking)
+    columns = [replace(column, group=spot.title) for spot in spots for column in block.columns]
+    rows: list[Row] = []
+    for index, entrant in enumerate(entrants):
+        first = index == 0 or entrants[index - 1].label != entrant.label
+        rows.append(our_row(evaluation, block, spots, entrant, rule=first and index > 0))
+        if index + 1 == len(entrants) or entrants[index + 1].label != entrant.label:
+            rows += [paper_row(block, spots, row) for row in PAPER.rows(key, entrant.label)]
+    counted = f"{caption} Problems: {counts_text(evaluation, spots)}."
+    return Table(key, title, counted, (Column("Method"), Column("Limit"), *columns), tuple(rows))
+
+
+def our_row(evaluation: Evaluation, block: Block, spots: Sequence[Place], entrant: Entrant, rule: bool) -> Row:
+    cells: list[Cell] = []
+    done = total = 0
+    for spot in spots:
+        results = list(evaluation.results(spot.set, spot.domain, entrant).values())
+        cells += block.ours(evaluation, results) if results else blank(block.columns)
+        if results:
+            done += len(results)
+            total += problem_count(evaluation, spot)
+    partial = "" if done == total else f" ({done}/{total} done)"
+    name = text_cell(PAPER.name(entrant.label) + partial)
+    return Row((name, text_cell(limit_text(entrant.limit)), *cells), rule=rule)
+
+
+def paper_row(block: Block, spots: Sequence[Place], row: PaperRow) -> Row:
+    cells: list[Cell] = []
+    for spot in spots:
+        figures = row.figures.get(spot.paper_key)
+        cells += block.paper(*figures) if figures else blank(block.columns)
+    return Row((text_cell("paper"), text_cell(limit_text(row.limit)), *cells), source="paper")
+
+
+def problem_count(evaluation: Evaluation, spot: Place) -> int:
+    return len({run.fingerprint for run in evaluation.runs if run.set == spot.set and run.domain == spot.domain})
+
+
+def counts_text(evaluation: Evaluation, spots: Sequence[Place]) -> str:
+    return ", ".join(f"{spot.title} {problem_count(evaluation, spot)}" for spot in spots)

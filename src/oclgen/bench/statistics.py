@@ -1,0 +1,172 @@
+"""The numbers behind the tables: means with errors, paired comparisons, competition scores, curves over time.
+
+Nothing here knows of records or tables. Unsolved is `None`, never a large number.
+Paper: Appendix "Statistical Analysis"; scores as in the International Planning Competition.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+Trace = Sequence[tuple[float, int]]
+Array = NDArray[np.float64]
+
+CONFIDENCE_Z = 1.959963984540054
+"""Two-sided 95 % of the normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean with its standard error; the error is None where a single value gives none."""
+
+    count: int
+    mean: float
+    error: float | None
+    deviation: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """A comparison of two methods on the problems that both solved; negative differences favour the first."""
+
+    count: int
+    difference: float
+    error: float | None
+    cohens_d: float | None
+    p_value: float
+    shorter: int
+    equal: int
+    longer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A curve over time with its 95 % confidence band; NaN where nothing is known yet."""
+
+    seconds: Array
+    middle: Array
+    low: Array
+    high: Array
+
+
+def mean_of(values: Sequence[float]) -> Mean | None:
+    """None for no values."""
+    if not values:
+        return None
+    mean = float(np.mean(values))
+    if len(values) == 1:
+        return Mean(1, mean, None, None)
+    deviation = float(np.std(values, ddof=1))
+    return Mean(len(values), mean, deviation / math.sqrt(len(values)), deviation)
+
+
+def compare(first: Sequence[float], second: Sequence[float]) -> Paired | None:
+    """Paired differences `first - second`: mean and error, Cohen's d (mean / sd), Wilcoxon signed-rank p."""
+    differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    summary = mean_of(list(differences))
+    if summary is None:
+        return None
+    return Paired(
+        count=len(differences),
+        difference=summary.mean,
+        error=summary.error,
+        cohens_d=summary.mean / summary.deviation if summary.deviation else None,
+        p_value=wilcoxon(differences),
+        shorter=int((differences < 0).sum()),
+        equal=int((differences == 0).sum()),
+        longer=int((differences > 0).sum()),
+    )
+
+
+def wilcoxon(differences: Array) -> float:
+    """Two-sided p of the signed-rank test; zero differences carry no sign and are dropped.
+
+    Exact where the ranks allow it (no ties, up to 50 pairs), else the normal approximation with its tie correction.
+    """
+    signed = differences[differences != 0]
+    if not len(signed):
+        return 1.0
+    exact = len(signed) <= 50 and len(np.unique(np.abs(signed))) == len(signed)
+    return float(stats.wilcoxon(signed, method="exact" if exact else "approx").pvalue)
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """The 95 % score interval of a rate; unlike the normal one it does not collapse at 0 % and 100 %."""
+    if trials == 0:
+        return math.nan, math.nan
+    interval = stats.binomtest(successes, trials).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
+
+
+def length_at(trace: Trace, seconds: float) -> int | None:
+    """The best length known after so many seconds."""
+    known = [length for when, length in trace if when <= seconds]
+    return min(known) if known else None
+
+
+def satisficing_score(best: float, length: float | None) -> float:
+    """IPC: C*/C, where C* is the best length anybody knows; 0 if unsolved."""
+    if length is None:
+        return 0.0
+    return best / length if length else 1.0
+
+
+def agile_score(first_seconds: float | None, limit: float) -> float:
+    """IPC: 1 up to one second, then falling with the logarithm to 0 at the limit; 0 if unsolved."""
+    if first_seconds is None or first_seconds > limit:
+        return 0.0
+    if first_seconds <= 1.0:
+        return 1.0
+    return 1.0 - math.log(first_seconds) / math.log(limit)
+
+
+def time_grid(limit: float, points: int = 160) -> Array:
+    """Seconds from 0.1 to the limit, evenly spaced on a logarithmic axis."""
+    return np.geomspace(min(0.1, limit / 10), limit, points)
+
+
+def values_over_time(traces: Sequence[Trace], grid: Array) -> Array:
+    """[problem, second] -> best length known, NaN before the first plan."""
+    values = np.full((len(traces), len(grid)), np.nan)
+    for row, trace in zip(values, traces, strict=True):
+        for when, length in trace:
+            row[grid >= when] = length
+    return values
+
+
+def length_over_time(traces: Sequence[Trace], grid: Array) -> Band:
+    """Mean length of what is solved by then (the paper's figure, with its bias towards easy problems early on)."""
+    return band_of_means(values_over_time(traces, grid), grid)
+
+
+def quality_over_time(traces: Sequence[Trace], best: Sequence[float], grid: Array) -> Band:
+    """Mean C*/C over all problems, unsolved ones counting 0: rises only, and no method gains by skipping problems."""
+    lengths = values_over_time(traces, grid)
+    reference = np.asarray(best, dtype=float)[:, None]
+    scores = np.where(lengths == 0, 1.0, reference / np.where(lengths == 0, 1.0, lengths))
+    return band_of_means(np.nan_to_num(scores, nan=0.0), grid)
+
+
+def completion_over_time(traces: Sequence[Trace], grid: Array) -> Band:
+    """Share of problems solved by then, with Wilson intervals."""
+    firsts = np.asarray([trace[0][0] if trace else math.inf for trace in traces])
+    solved = (firsts[:, None] <= grid[None, :]).sum(axis=0)
+    intervals = np.asarray([wilson(int(count), len(traces)) for count in solved])
+    return Band(grid, solved / max(len(traces), 1), intervals[:, 0], intervals[:, 1])
+
+
+def band_of_means(values: Array, grid: Array) -> Band:
+    """Column means over the known values, with mean +- 1.96 standard errors."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=0)
+    safe = np.maximum(count, 1)
+    mean = np.where(known, values, 0.0).sum(axis=0) / safe
+    squares = (np.where(known, values - mean, 0.0) ** 2).sum(axis=0)
+    error = np.sqrt(squares / np.maximum(count - 1, 1) / safe)
+    mean = np.where(count > 0, mean, np.nan)
+    error = np.where(count > 1, error, np.nan)
+    return Band(grid, mean, mean - CONFIDENCE_Z * error, mean + CONFIDENCE_Z * error)

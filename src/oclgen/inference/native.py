@@ -80,6 +80,7 @@ class NativeSession:
     def feed(self, tokens: IntArray) -> None:
         segments = self._segments
         limits = segments["start"] + np.int32(1)
+        assert limits.max(initial=0) <= self._capacity, "fed more tokens than the session was opened for"
         x = self._engine.embedding.plan(tokens, limits, segments["prefix_length"] - np.int32(1))
         self._engine.model.run(x, segments, limits)
         segments["start"] = limits

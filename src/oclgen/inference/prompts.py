@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from oclgen import encoding
 from oclgen.checkpoint import Checkpoint, load_checkpoint
 from oclgen.encoding.binding import BindableTask, Binding, bind
-from oclgen.errors import UnsupportedError
+from oclgen.errors import InputError, UnsupportedError
 from oclgen.inference.engine import IntArray
 from oclgen.interfaces import Action, Atom, State, Task
 
@@ -20,7 +20,10 @@ class EncodableTask(Task, BindableTask, Protocol):
 
 
 def open_checkpoint(source: Checkpoint | Path | str, kind: str) -> Checkpoint:
-    return source if isinstance(source, Checkpoint) else load_checkpoint(source, kind)
+    checkpoint = source if isinstance(source, Checkpoint) else load_checkpoint(source)
+    if checkpoint.settings.kind != kind:
+        raise InputError(f"{checkpoint.folder}: this is a {checkpoint.settings.kind}, a {kind} is needed")
+    return checkpoint
 
 
 class Prompts:

@@ -78,12 +78,17 @@ def load_checkpoint(folder: Path | str, kind: str | None = None) -> Checkpoint:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such checkpoint folder")
     settings = read_settings(folder / "settings.json")
-    if kind is not None and settings.kind != kind:
-        raise InputError(f"{folder}: this is a {settings.kind}, a {kind} is needed")
+    if kind is not None:
+        require_kind(settings, kind, folder)
     vocabulary = read_vocabulary(folder / "vocabulary.json")
     weights = read_weights(folder / "weights.safetensors")
     check_shapes(weights, tensor_shapes(settings, vocabulary), folder / "weights.safetensors")
     return Checkpoint(folder, settings, vocabulary, weights)
+
+
+def require_kind(settings: ModelSettings, kind: str, folder: Path) -> None:
+    if settings.kind != kind:
+        raise InputError(f"{folder}: this is a {settings.kind}, a {kind} is needed")
 
 
 def read_settings(path: Path) -> ModelSettings:

@@ -6,9 +6,9 @@ from typing import Protocol, cast
 from weakref import WeakKeyDictionary
 
 from oclgen import encoding
-from oclgen.checkpoint import Checkpoint, load_checkpoint
+from oclgen.checkpoint import Checkpoint, load_checkpoint, require_kind
 from oclgen.encoding.binding import BindableTask, Binding, bind
-from oclgen.errors import InputError, UnsupportedError
+from oclgen.errors import UnsupportedError
 from oclgen.inference.engine import IntArray
 from oclgen.interfaces import Action, Atom, State, Task
 
@@ -20,10 +20,11 @@ class EncodableTask(Task, BindableTask, Protocol):
 
 
 def open_checkpoint(source: Checkpoint | Path | str, kind: str) -> Checkpoint:
-    checkpoint = source if isinstance(source, Checkpoint) else load_checkpoint(source)
-    if checkpoint.settings.kind != kind:
-        raise InputError(f"{checkpoint.folder}: this is a {checkpoint.settings.kind}, a {kind} is needed")
-    return checkpoint
+    """A checkpoint of that kind, read if it is only named."""
+    if not isinstance(source, Checkpoint):
+        return load_checkpoint(source, kind)
+    require_kind(source.settings, kind, source.folder)
+    return source
 
 
 class Prompts:

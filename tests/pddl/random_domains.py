@@ -10,7 +10,7 @@ def random_domain(rng: random.Random) -> tuple[str, str]:
     constants = [f"c{i}" for i in range(rng.randint(0, 2))]
     arities = {f"p{i}": rng.randint(0, 3) for i in range(rng.randint(1, 4))}
     parents = " ".join(f"{kind} - {rng.choice(types[:i])}" for i, kind in enumerate(types) if i)
-    predicates = " ".join(f"({name}{''.join(f' ?x{i}' for i in range(n))})" for name, n in arities.items())
+    predicates = " ".join(f"({name}{''.join(f' ?x{i} - object' for i in range(n))})" for name, n in arities.items())
     actions = "\n".join(_action(rng, f"a{i}", types, constants, arities) for i in range(rng.randint(1, 3)))
     domain = (
         f"(define (domain d) (:requirements :adl)\n(:types {parents})\n"

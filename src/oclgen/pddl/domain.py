@@ -12,6 +12,7 @@ from oclgen.pddl.source import (
     Source,
     Word,
     bad,
+    one_of,
     read_definition,
     sections,
     shown,
@@ -81,7 +82,7 @@ def single_sections(found: list[tuple[str, Group]], repeatable: str = "") -> dic
 def requirements(group: Group | None) -> None:
     """A requirement by itself refuses nothing (many files ask for more than they use), but it must exist."""
     for word in _body(group):
-        if word not in REQUIREMENTS:
+        if not one_of(word, REQUIREMENTS):
             raise bad(word, f"unknown requirement {shown(word)}")
 
 
@@ -90,7 +91,7 @@ def _body(group: Group | None) -> list[Node]:
 
 
 def _fresh(node: Node, taken: Container[str], what: str) -> None:
-    if isinstance(node, Word) and node in taken:
+    if one_of(node, taken):
         raise bad(node, f"{what} {shown(node)} is declared twice")
 
 
@@ -181,14 +182,14 @@ def _action_parts(group: Group, title: str) -> dict[str, Node]:
     parts: dict[str, Node] = {}
     rest = iter(group[2:])
     for keyword in rest:
-        if keyword not in {":parameters", ":precondition", ":effect"}:
+        if not one_of(keyword, {":parameters", ":precondition", ":effect"}):
             raise bad(
                 keyword, f"in action {title}: expected :parameters, :precondition or :effect, not {shown(keyword)!r}"
             )
         if keyword in parts:
             raise bad(keyword, f"in action {title}: second {keyword}")
         value = next(rest, None)
-        if value is None or value == "" or (isinstance(value, Word) and value.startswith(":")):
+        if value is None or (isinstance(value, Word) and value.startswith(":")):
             raise bad(keyword, f"in action {title}: nothing after {keyword}")
         parts[str(keyword)] = value
     return parts

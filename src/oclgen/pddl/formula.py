@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from oclgen.interfaces import Atom
 from oclgen.pddl.model import DomainInfo, Literal
 from oclgen.pddl.names import Scope, applied, known_term, number
-from oclgen.pddl.source import Group, Node, Word, bad, shown, unsupported
+from oclgen.pddl.source import Group, Node, bad, one_of, shown, unsupported
 
 REFUSED_CONDITIONS = {
     "or": "disjunctive conditions (or) are",
@@ -100,7 +100,7 @@ def _cost(group: Group, domain: DomainInfo, scope: Scope) -> float | Atom:
     amount = number(group[2])
     if amount is None:
         term = _group(group[2], "a number or a function")
-        if term and term[0] in {"+", "-", "*", "/"}:
+        if term and one_of(term[0], {"+", "-", "*", "/"}):
             raise unsupported(term, "arithmetic in action costs is")
         return applied(term, "function", domain.functions, scope, domain)
     if amount < 0:
@@ -110,9 +110,9 @@ def _cost(group: Group, domain: DomainInfo, scope: Scope) -> float | Atom:
 
 def _refuse(group: Group, refused: dict[str, str], domain: DomainInfo) -> None:
     head = group[0] if group else group
-    if isinstance(head, Word) and head in refused and head not in domain.predicates:
-        raise unsupported(group, refused[head])
-    if head == "at" and len(group) == 3 and group[1] in TIMES and isinstance(group[2], Group):
+    if one_of(head, refused) and not one_of(head, domain.predicates):
+        raise unsupported(group, refused[str(head)])
+    if head == "at" and len(group) == 3 and one_of(group[1], TIMES) and isinstance(group[2], Group):
         raise unsupported(group, f"durative actions (at {group[1]}) are")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from oclgen.interfaces import Atom
 from oclgen.pddl.model import ROOT_TYPE, DomainInfo, Signature
-from oclgen.pddl.source import Group, Node, Word, bad, shown, unsupported
+from oclgen.pddl.source import Group, Node, Word, bad, one_of, shown, unsupported
 
 NAME = re.compile(r"[a-z0-9_][!-'*-:<-~]*")
 VARIABLE = re.compile(r"\?[!-'*-:<-~]+")
@@ -109,7 +109,7 @@ def applied(
 ) -> Atom:
     """A predicate or function applied to known terms of fitting number and type."""
     head = group[0] if group else group
-    if not isinstance(head, Word) or head not in signatures:
+    if not one_of(head, signatures):
         raise bad(group, f"unknown {what} {shown(head)}" if group else f"expected a {what}, not ()")
     declared = signatures[str(head)]
     if len(group) - 1 != declared.arity:

@@ -2,9 +2,9 @@
 
 import os
 import re
-import tempfile
 from pathlib import Path
 
+from oclgen.errors import InputError
 from oclgen.interfaces import Action, Plan
 from oclgen.pddl.source import Group, Source, Word, bad, read_file, read_groups, shown
 
@@ -45,12 +45,16 @@ def is_complete(text: str) -> bool:
 
 
 def write_plan(path: Path, plan: Plan, cost_kind: str = "unit") -> None:
-    """Written beside its place, then renamed, so that no reader ever sees half a plan."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Written beside its place, then renamed, so that no reader ever sees half a plan.
+
+    What is not a plain file (a pipe, /dev/null) is written to as it is.
+    """
+    in_place = path.exists() and not path.is_file()
+    temporary = path if in_place else path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(format_plan(plan, cost_kind))
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        temporary.write_text(format_plan(plan, cost_kind), encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        if not in_place:
+            temporary.unlink(missing_ok=True)
+        raise InputError(f"{path}: cannot write this plan: {error.strerror}") from None

@@ -4,6 +4,7 @@ PDDL is case-insensitive: the text is lower-cased here, once, and nowhere else.
 """
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,10 @@ def bad(node: Node, message: str) -> PddlError:
 
 def unsupported(node: Node, feature: str) -> UnsupportedError:
     return UnsupportedError(f"{node.file}:{node.line}: {feature} not supported")
+
+
+def one_of(node: Node, words: Container[str]) -> bool:
+    return isinstance(node, Word) and node in words
 
 
 def shown(node: Node) -> str:

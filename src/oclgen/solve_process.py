@@ -6,7 +6,8 @@ import platform
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -152,13 +153,13 @@ def run_request(request: SolveRequest) -> int:
     run_state.files.clear()
     for line in output.limits_lines(request.overall_time_limit, request.overall_memory_limit):
         print(line, flush=True)
-    catch_signals(run_state)
-    start_watchdog(run_state, leave)
-    result = run_state.search()
-    return run_state.finish(result.ending)
+    with catching_signals(run_state), watchdog(run_state):
+        result = run_state.search()
+        return run_state.finish(result.ending)
 
 
-def catch_signals(run_state: SolveRun) -> None:
+@contextmanager
+def catching_signals(run_state: SolveRun) -> Iterator[None]:
     """Ctrl-C and SIGTERM end the search at its next question; a second one ends the process at once."""
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
@@ -167,29 +168,35 @@ def catch_signals(run_state: SolveRun) -> None:
         run_state.signal = number
         run_state.budget.interrupt()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, interrupt)
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, interrupt) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
-def start_watchdog(run_state: SolveRun, leave: Callable[[int], None]) -> None:
+@contextmanager
+def watchdog(run_state: SolveRun) -> Iterator[None]:
     """Hold the time limit even while a long native call keeps the search from looking at the clock."""
     limit = run_state.request.overall_time_limit
     if limit is None:
+        yield
         return
 
     def overrun() -> None:
         run_state.budget.ending = run_state.budget.ending or Ending.TIME
         if not run_state.finished.locked():
-            leave(run_state.finish(Ending.TIME))
+            os._exit(run_state.finish(Ending.TIME))
 
     timer = threading.Timer(max(0.0, limit + GRACE_SECONDS - run_state.budget.elapsed()), overrun)
     timer.daemon = True
     timer.start()
-
-
-def leave(code: int) -> None:
-    """End the process without taking millions of states apart first."""
-    os._exit(code)
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def write_json(path: Path, record: Mapping[str, Any]) -> None:

@@ -1,0 +1,34 @@
+"""Model folders with random weights, for tests that need a model but not a good one, in environments without torch."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from oclgen.checkpoint import Checkpoint
+from oclgen.domains import catalog
+from oclgen.encoding.vocabulary import build_vocabulary
+from oclgen.pddl.domain import read_domain
+from tests.inference.models import random_checkpoint
+
+
+def write_random_model(folder: Path, domain: str) -> Path:
+    """`policy/` and `heuristic/` for a catalogued domain."""
+    spec = catalog.load(domain)
+    vocabulary = build_vocabulary(read_domain(spec.domain_text), spec.defaults.encoding.as_table())
+    for kind in ("policy", "heuristic"):
+        checkpoint = random_checkpoint(kind, "atoms", vocabulary=vocabulary, max_prompt=400)
+        write_checkpoint(folder / kind, checkpoint, spec.domain_text)
+    return folder
+
+
+def write_checkpoint(folder: Path, checkpoint: Checkpoint, domain_text: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / "domain.pddl").write_text(domain_text)
+    (folder / "vocabulary.json").write_text(checkpoint.vocabulary.to_json())
+    (folder / "settings.json").write_text(json.dumps({"format": 1, **asdict(checkpoint.settings)}))
+    header, data = {}, b""
+    for name, tensor in checkpoint.weights.items():
+        start, data = len(data), data + tensor.tobytes()
+        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [start, len(data)]}
+    encoded = json.dumps(header).encode()
+    (folder / "weights.safetensors").write_bytes(len(encoded).to_bytes(8, "little") + encoded + data)

@@ -8,14 +8,15 @@ of `Search`, and no plan leaves before the independent validator has replayed it
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from oclgen.errors import InputError, InvalidPlanError
-from oclgen.interfaces import Plan
+from oclgen.interfaces import Plan, Task
 from oclgen.models import check_model, find_model, find_spec, model_settings
 from oclgen.pddl.problem import read_problem
 from oclgen.pddl.source import source
@@ -23,6 +24,7 @@ from oclgen.pddl.validate import Validator
 from oclgen.search import METHODS as LEARNED
 from oclgen.search import Settings
 from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult, run
+from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import PROFILES, OclgenSettings
 
 CLASSICAL = ("lama-first", "lama", "lmcut")
@@ -30,6 +32,8 @@ METHODS = (*LEARNED, *CLASSICAL)
 DECODINGS = ("free", "applicable")
 EXTENDED_USE = {"decoding": "applicable"}
 """What the extended profile changes in the use of the models."""
+
+Observer = Callable[[Task, SearchGraph], None]
 
 
 def solve(
@@ -112,9 +116,15 @@ class Prepared:
             return {}
         return {**asdict(self.search_settings), **asdict(self.model_use)}
 
-    def plans(self, budget: Budget, counters: Counters, seed: int = 0) -> Search:
-        """Improving plans, each replayed by the validator before it is handed out."""
-        plans = self._classical(budget, counters) if self.method in CLASSICAL else self._learned(budget, counters, seed)
+    def plans(self, budget: Budget, counters: Counters, seed: int = 0, observer: Observer | None = None) -> Search:
+        """Improving plans, each replayed by the validator before it is handed out.
+
+        `observer`, for method oclgen only, is given the task and the graph, to look at when the search has ended.
+        """
+        if self.method in CLASSICAL:
+            plans = self._classical(budget, counters)
+        else:
+            plans = self._learned(budget, counters, seed, observer)
         with closing(plans):
             while True:
                 try:
@@ -143,7 +153,7 @@ class Prepared:
             counters=counters,
         )
 
-    def _learned(self, budget: Budget, counters: Counters, seed: int) -> Search:
+    def _learned(self, budget: Budget, counters: Counters, seed: int, observer: Observer | None) -> Search:
         from oclgen.inference.heuristic import ModelHeuristic
         from oclgen.inference.policy import ModelPolicy
         from oclgen.pddl.task import PddlTask
@@ -160,12 +170,10 @@ class Prepared:
             assert budget.ending is not None
             return budget.ending
         budget.start_search()
+        arguments = (task, policy, heuristic, self.search_settings, budget, random.Random(seed), counters)
+        watched = () if observer is None else (partial(observer, task),)
         try:
-            return (
-                yield from method.search(
-                    task, policy, heuristic, self.search_settings, budget, random.Random(seed), counters
-                )
-            )
+            return (yield from method.search(*arguments, *watched))
         finally:
             counters.tokens = policy.tokens if policy is not None else 0
 

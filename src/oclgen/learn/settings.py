@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from oclgen.checkpoint import ENCODINGS, KINDS, ModelSettings
 from oclgen.errors import InputError
@@ -178,15 +178,7 @@ def parse_time(text: str) -> float:
 
 def read_settings(path: Path, kind: str | None = None, overrides: Iterable[str] = ()) -> TrainingSettings:
     """Settings from a TOML file (or the JSON of a saved run) with `table.key=value` overrides on top."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-    for override in overrides:
-        apply_override(table, override)
+    table = read_table(path, overrides)
     try:
         settings: TrainingSettings = build(TrainingSettings, table, "")
     except InputError as error:
@@ -194,6 +186,19 @@ def read_settings(path: Path, kind: str | None = None, overrides: Iterable[str] 
     if kind not in (None, settings.kind):
         raise InputError(f"{path}: this is a recipe for a {settings.kind}, not for a {kind}")
     return settings
+
+
+def read_table(path: Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        table: dict[str, Any] = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    for override in overrides:
+        apply_override(table, override)
+    return table
 
 
 def save_settings(path: Path, settings: TrainingSettings) -> None:
@@ -235,10 +240,11 @@ def checked(kind: Any, value: Any, name: str) -> Any:
     if dataclasses.is_dataclass(kind):
         require(isinstance(value, dict), f"{name} must be a table")
         return build(kind, value, f"{name}.")  # type: ignore[arg-type]
-    if kind == tuple[float, ...]:
-        require(isinstance(value, list | tuple), f"{name} must be a list of numbers")
-        return tuple(checked(float, entry, name) for entry in value)
+    if get_origin(kind) is tuple:
+        require(isinstance(value, list | tuple), f"{name} must be a list")
+        return tuple(checked(get_args(kind)[0], entry, name) for entry in value)
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    require(type(value) is kind, f"{name} is {value!r}, must be of type {kind.__name__}")
+    plain = get_origin(kind) or kind
+    require(type(value) is plain, f"{name} is {value!r}, must be of type {plain.__name__}")
     return value

@@ -6,7 +6,7 @@ Paper: Appendix "Baselines" (Best-of-N).
 import random
 from math import inf
 
-from oclgen.interfaces import Heuristic, Policy, Task
+from oclgen.interfaces import Heuristic, Plan, Policy, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
 from oclgen.search.models import Models
 from oclgen.search.settings import BestOfNSettings
@@ -28,12 +28,25 @@ def best_of_n_search(
         return Ending.EXHAUSTED
     length: float = inf
     while not budget.exhausted(counters.iterations):
-        [rollouts] = models.sample([task.initial_state], settings.samples)
+        best = min(sampled_plans(models, settings), key=len, default=None)
         counters.iterations += 1
-        plans = [rollout.actions for rollout in rollouts if rollout.reaches_goal]
-        best = min(plans, key=len, default=None)
         if best is not None and len(best) < length:
             length = len(best)
             yield best
     assert budget.ending is not None
     return budget.ending
+
+
+def sampled_plans(models: Models, settings: BestOfNSettings) -> list[Plan]:
+    """The plans among one batch of rollouts, or of chains of rollouts; a chain that does not move on is given up."""
+    [rollouts] = models.sample([models.task.initial_state], settings.samples)
+    chains = [(rollout.actions, rollout) for rollout in rollouts]
+    plans = [actions for actions, rollout in chains if rollout.reaches_goal]
+    for _ in range(1, settings.links):
+        chains = [(actions, last) for actions, last in chains if last.steps and not last.reaches_goal]
+        if not chains or models.budget.exhausted():
+            break
+        following = models.sample([last.states[-1] for _, last in chains], 1)
+        chains = [(done + rollout.actions, rollout) for (done, _), [rollout] in zip(chains, following, strict=True)]
+        plans += [actions for actions, rollout in chains if rollout.reaches_goal]
+    return plans

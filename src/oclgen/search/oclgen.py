@@ -10,7 +10,7 @@ Paper: Section 4, Algorithm 1.
 
 import random
 from bisect import bisect_left, bisect_right
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -55,11 +55,17 @@ def oclgen_search(
     budget: Budget,
     rng: random.Random,
     counters: Counters,
+    observer: Callable[[SearchGraph], None] | None = None,
 ) -> Search:
-    """Algorithm 1: yields each shorter plan; ends with the budget, or when nothing better can exist."""
+    """Algorithm 1: yields each shorter plan; ends with the budget, or when nothing better can exist.
+
+    `observer` is given the graph before anything is in it but the start, to look at when the search has ended.
+    """
     models = Models(task, policy, heuristic, budget, rng, counters)
     order: Order = "f" if settings.depth_selection == "none" else "depth"
     graph = SearchGraph(task.initial_state, task.is_goal, counters, order)
+    if observer is not None:
+        observer(graph)
     if graph.is_goal(ROOT):
         yield ()
         return Ending.EXHAUSTED

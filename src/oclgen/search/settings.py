@@ -107,9 +107,13 @@ class BestOfNSettings:
 
     samples: int = 10
     """Plans sampled per batch; batches go on until the budget ends."""
+    links: int = 1
+    """Rollouts that make up one plan: each next one starts, with the state encoded afresh, where the last ended. More
+    than the paper's 1 suits a policy whose rollouts are shorter than plans (ours)."""
 
     def __post_init__(self) -> None:
         check_least("samples", self.samples, 1)
+        check_least("links", self.links, 1)
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

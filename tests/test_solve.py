@@ -59,9 +59,9 @@ def solve_command(problem: Path, model: Path, *more: object) -> subprocess.Compl
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_learned_method_returns_a_valid_plan_with_an_improving_trace(method: str, model: Path) -> None:
-    result = solve(DOMAIN, blocks(3, 1), method=method, model=model, time_limit=60, iterations=60)
+    result = solve(DOMAIN, blocks(3, 2), method=method, model=model, time_limit=60, iterations=60)
     assert result.plan
-    assert validate(DOMAIN, blocks(3, 1), result.plan).valid
+    assert validate(DOMAIN, blocks(3, 2), result.plan).valid
     lengths = [length for _, length in result.trace]
     assert lengths == sorted(set(lengths), reverse=True)
     assert lengths[-1] == len(result.plan)

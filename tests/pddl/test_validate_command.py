@@ -28,6 +28,11 @@ def test_a_valid_plan_prints_what_scripts_grep(files: Path, capfd: pytest.Captur
     assert outcome(capfd, "d.pddl", "p.pddl", "plan") == (0, "Plan valid\nValue: 9\n", "")
 
 
+def test_a_large_value_is_printed_in_full(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("p.pddl").write_text(ERRAND.replace("(toll home shop) 3", "(toll home shop) 12345678.5"))
+    assert outcome(capfd, "d.pddl", "p.pddl", "plan") == (0, "Plan valid\nValue: 12345684.5\n", "")
+
+
 def test_a_broken_step_is_named_with_its_line_and_precondition(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     Path("plan").write_text("; no move before\n\n" + format_plan(ERRAND_PLAN[1:]))
     expected = "Plan invalid\nplan:3: step 1 (take bob box shop): precondition (at bob shop) does not hold\n"

@@ -30,7 +30,8 @@ def command(domain: Path, problem: Path, plan: Path) -> int:
             raise PddlError(f"{origin.name}:{line}: {complaint}")
     verdict = validator.check([action for _, action in steps])
     if verdict.valid:
-        click.echo(f"Plan valid\nValue: {verdict.value:g}")
+        value = int(verdict.value) if float(verdict.value).is_integer() else verdict.value
+        click.echo(f"Plan valid\nValue: {value}")
         return 0
     where = "" if verdict.step is None else f"{origin.name}:{steps[verdict.step - 1][0]}: "
     click.echo(f"Plan invalid\n{where}{verdict.reason}")

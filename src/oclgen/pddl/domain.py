@@ -1,6 +1,7 @@
 """Domain files: read, checked, summarised as a `DomainInfo`."""
 
 from collections.abc import Container
+from functools import lru_cache
 from pathlib import Path
 
 from oclgen.pddl.formula import condition, effect
@@ -49,7 +50,9 @@ def read_domain(domain: Path | str) -> DomainInfo:
     return parse_domain(source(domain, "domain"))
 
 
+@lru_cache(maxsize=16)
 def parse_domain(origin: Source) -> DomainInfo:
+    """Remembers the last few domains, because thousands of problems share one."""
     title, root = read_definition(origin, "domain")
     found = sections(root, SECTIONS, REFUSED_SECTIONS)
     single = single_sections(found, repeatable=":action")

@@ -10,6 +10,7 @@ from oclgen.pddl.source import Group, Node, Word, bad, one_of, shown, unsupporte
 
 NAME = re.compile(r"[a-z0-9_][!-'*-:<-~]*")
 VARIABLE = re.compile(r"\?[!-'*-:<-~]+")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?")
 RESERVED = {"and", "or", "not", "imply", "forall", "exists", "when", "either", "preference", "increase", "assign"}
 MAX_ARITY = 30
 
@@ -31,12 +32,9 @@ def variable(node: Node, what: str) -> str:
 
 def number(node: Node) -> float | None:
     """A finite number, or None where the node is something else."""
-    if not isinstance(node, Word):
+    if not isinstance(node, Word) or not NUMBER.fullmatch(node):
         return None
-    try:
-        value = float(node)
-    except ValueError:
-        return None
+    value = float(node)
     return value if math.isfinite(value) else None
 
 

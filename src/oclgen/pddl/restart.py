@@ -1,0 +1,26 @@
+"""The same problem from another state: what a search learned about a state becomes a problem with a plan."""
+
+from collections.abc import Iterable
+
+from oclgen.interfaces import Atom
+from oclgen.pddl.model import DomainInfo
+from oclgen.pddl.source import Group, Node, Source, Word, read_definition
+
+
+def problem_from(problem: str, domain: DomainInfo, atoms: Iterable[Atom]) -> str:
+    """The problem's text with `atoms` as the changeable part of its initial state; static facts and costs stay."""
+    _, root = read_definition(Source("<problem>", problem), "problem")
+    lines = [f"(define {_text(root[1])}"]
+    for section in root[2:]:
+        assert isinstance(section, Group)
+        if section[0] == ":init":
+            stay = [fact for fact in section[1:] if fact[0] == "=" or fact[0] in domain.static_predicates]
+            facts = [*map(_text, stay), *(f"({' '.join(atom)})" for atom in sorted(atoms))]
+            lines.append("\n".join(["(:init", *facts]) + ")")
+        else:
+            lines.append(_text(section))
+    return "\n".join(lines) + ")\n"
+
+
+def _text(node: Node) -> str:
+    return str(node) if isinstance(node, Word) else f"({' '.join(map(_text, node))})"

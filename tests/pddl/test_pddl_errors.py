@@ -68,6 +68,7 @@ PROBLEM_MISTAKES = [
     ("(at bob home)", "(at bob hoome)", 3, "unknown object hoome"),
     ("(at bob home)", "(at bob ?x)", 3, "undeclared variable ?x"),
     ("(at bob home)", "(at bob home shop)", 3, "predicate at takes 2 arguments, not 3"),
+    ("(sealed box)", "(sealed misc)", 3, "misc is of type thing, but predicate sealed wants parcel there"),
     ("(at bob home)", "bob", 3, "expected a fact such as (on a b)"),
     ("(at bob home)", "(at bob home) (not (at bob home))", 3, "(at bob home) is both true and false"),
     ("(= (total-cost) 0)", "(= (total-cost) nought)", 4, "expected (= (FUNCTION ...) NUMBER)"),

@@ -102,9 +102,7 @@ def signature(group: Node, what: str, types: Mapping[str, str | None]) -> Signat
     return Signature(title, tuple(known_types(words, types) for _, words in parameters))
 
 
-def applied(
-    group: Group, what: str, signatures: Mapping[str, Signature], scope: Scope, domain: DomainInfo | None = None
-) -> Atom:
+def applied(group: Group, what: str, signatures: Mapping[str, Signature], scope: Scope, domain: DomainInfo) -> Atom:
     """A predicate or function applied to known terms of fitting number and type."""
     head = group[0] if group else group
     if not one_of(head, signatures):
@@ -113,8 +111,9 @@ def applied(
     if len(group) - 1 != declared.arity:
         raise bad(group, f"{what} {head} takes {declared.arity} arguments, not {len(group) - 1}: {shown(group)}")
     for position, term in enumerate(group[1:]):
-        kinds = scope[known_term(term, scope)]
-        if domain is not None and not _compatible(kinds, declared.types[position], domain):
+        known = known_term(term, scope)
+        kinds = scope[known]
+        if not _compatible(known, kinds, declared.types[position], domain):
             wanted = " or ".join(declared.types[position])
             raise bad(term, f"{term} is of type {' or '.join(kinds)}, but {what} {head} wants {wanted} there")
     return tuple(str(word) for word in group)
@@ -128,6 +127,8 @@ def known_term(node: Node, scope: Scope) -> str:
     return str(node)
 
 
-def _compatible(kinds: tuple[str, ...], wanted: tuple[str, ...], domain: DomainInfo) -> bool:
-    """Whether some object could be of one of `kinds` and of one of `wanted`."""
+def _compatible(term: str, kinds: tuple[str, ...], wanted: tuple[str, ...], domain: DomainInfo) -> bool:
+    """An object must be of one of the wanted types; a variable must be able to stand for one that is."""
+    if not term.startswith("?"):
+        return domain.fits(kinds[0], wanted)
     return any(a in domain.ancestors[b] or b in domain.ancestors[a] for a in kinds for b in wanted)

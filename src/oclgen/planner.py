@@ -237,6 +237,8 @@ def typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the values that a settings class has fields for, checked against the fields' types."""
     hints = get_type_hints(kind)
     chosen = {key: value for key, value in values.items() if key in hints}
+    words = {key for key, value in chosen.items() if value is None and "none" in get_args(hints[key])}
+    chosen |= dict.fromkeys(words, "none")  # `none` on the command line is nothing, unless it is a word of the setting
     for key, value in chosen.items():
         allowed = accepted(hints[key])
         if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):

@@ -38,9 +38,9 @@ def with_truth(evaluation: Evaluation, domain: str, label: str) -> list[tuple[Es
 def with_teacher(evaluation: Evaluation, domain: str, label: str) -> list[tuple[Estimate, int]]:
     """Estimates for problems with the teacher's own (suboptimal) length."""
     return [
-        (estimate, estimate.teacher_length)
+        (estimate, evaluation.teacher_lengths[estimate.fingerprint])
         for estimate in evaluation.estimates
-        if estimate.domain == domain and estimate.label == label and estimate.teacher_length is not None
+        if estimate.domain == domain and estimate.label == label and estimate.fingerprint in evaluation.teacher_lengths
     ]
 
 

@@ -13,6 +13,7 @@ from oclgen.bench.paper import PAPER
 from oclgen.bench.record import Curve, Estimate, Optimum, Record, Run
 
 OPTIMAL_METHOD = "lmcut"
+TEACHER = "lama-first"
 MAIN = "main"
 SIDE_LABELS = ("oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode", "compiled", "not-compiled")
 """Labels that have a table of their own, so that the main one leaves them out (as it does all `...-loopN`)."""
@@ -93,8 +94,22 @@ class Evaluation:
 
     @cached_property
     def impossible(self) -> list[Run]:
-        """Runs that claim a plan shorter than the proven optimum: one of the two is wrong."""
-        return [run for run in self.runs if run.length is not None and run.length < self.optima.get(run.fingerprint, 0)]
+        """Runs that contradict another: a plan below the proven optimum, or a proof that a solved problem has none."""
+        return [
+            run
+            for run in self.runs
+            if (run.length is not None and run.length < self.optima.get(run.fingerprint, 0))
+            or (run.outcome == "unsolved" and run.ending == "exhausted" and run.fingerprint in self.best_known)
+        ]
+
+    @cached_property
+    def teacher_lengths(self) -> dict[str, int]:
+        """The teacher's length by fingerprint: from the data set, or from a run of LAMA-first."""
+        lengths = {run.fingerprint: run.length for run in self.runs if run.method == TEACHER and run.length is not None}
+        given: list[Run | Estimate] = [*self.runs, *self.estimates]
+        return lengths | {
+            record.fingerprint: record.teacher_length for record in given if record.teacher_length is not None
+        }
 
     @cached_property
     def late(self) -> list[Run]:

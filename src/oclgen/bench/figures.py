@@ -212,7 +212,7 @@ def distribution_picture(evaluation: Evaluation) -> Picture | Absent:
         return Absent(key, title, "no heuristic estimates")
     with panels(len(chosen), columns=EXAMPLES, height=2.1) as (figure, axes):
         for ax, estimate in zip(axes, chosen, strict=True):
-            draw_distribution(ax, estimate, evaluation.optima.get(estimate.fingerprint))
+            draw_distribution(ax, estimate, evaluation)
         shared_legend(figure, axes)
     caption = "The heuristic's distribution over remaining plan lengths for initial states of three sizes per domain."
     return Picture(key, title, caption, figure)
@@ -232,14 +232,14 @@ def examples(evaluation: Evaluation, domain: str, label: str) -> list[Estimate]:
     return [found[round(position)] for position in positions][1:-1] if len(found) > EXAMPLES else found
 
 
-def draw_distribution(ax: Axes, estimate: Estimate, optimum: int | None) -> None:
+def draw_distribution(ax: Axes, estimate: Estimate, evaluation: Evaluation) -> None:
     costs = [cost for cost, _ in estimate.distribution]
     ax.bar(costs, [share for _, share in estimate.distribution], color=COLOURS[3], width=1.0, alpha=0.8)
     lines = {
         "mode": (estimate.mode, COLOURS[2], "-"),
         "percentile": (estimate.estimate, COLOURS[0], "-"),
-        "optimum": (optimum, COLOURS[4], "--"),
-        "teacher": (estimate.teacher_length, COLOURS[6], ":"),
+        "optimum": (evaluation.optima.get(estimate.fingerprint), COLOURS[4], "--"),
+        "teacher": (evaluation.teacher_lengths.get(estimate.fingerprint), COLOURS[6], ":"),
     }
     for name, (value, colour, style) in lines.items():
         if value is not None:

@@ -96,8 +96,10 @@ def alarms(evaluation: Evaluation) -> list[str]:
     """What must not be overlooked, worst first."""
     lines = []
     if evaluation.impossible:
-        lines.append(f"{len(evaluation.impossible)} runs claim a plan shorter than the proven optimum:")
-        lines += [f"{run_text(run)}: length {run.length}" for run in evaluation.impossible[:SHOUTED]]
+        lines.append(
+            f"{len(evaluation.impossible)} runs contradict others (a plan below the proven optimum, or a wrong proof):"
+        )
+        lines += [f"{run_text(run)}: length {run.length}, {run.ending}" for run in evaluation.impossible[:SHOUTED]]
     if evaluation.broken:
         lines.append(f"{len(evaluation.broken)} of {len(evaluation.runs)} runs are broken and count as unsolved below:")
         lines += [f"{run_text(run)}: {run.error or 'no reason recorded'}" for run in evaluation.broken[:SHOUTED]]

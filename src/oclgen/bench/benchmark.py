@@ -1,0 +1,154 @@
+"""Run what a config declares and append one line per result; the same command again goes on where it stopped."""
+
+import json
+import math
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oclgen.bench import machine
+from oclgen.bench.config import Config, TrainingSpec
+from oclgen.bench.jobs import Job, estimate_jobs, solve_jobs
+from oclgen.bench.journal import Journal
+from oclgen.bench.outcome import estimate_records, run_record
+from oclgen.bench.problems import Problem, collect, digest
+from oclgen.bench.runner import Ended, free_cores, release, run_jobs
+from oclgen.cli.solve import parse_overrides
+from oclgen.errors import InputError
+from oclgen.planner import prepare
+
+SERIES = {"train": "training", "validation": "validation"}
+"""Groups of lines in `metrics.jsonl` whose losses are drawn, and what they are called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a benchmark is; `left` is in seconds, None as long as there is nothing to judge by."""
+
+    done: int
+    total: int
+    broken: int
+    left: float | None
+    error: str | None = None
+
+
+def run_benchmark(config: Config, config_file: Path, out: Path, workers: int | None = None) -> Iterator[Progress]:
+    """Yield the progress before the first and after each run."""
+    problems = collect(config.problems, out)
+    surroundings = {"machine": machine.describe(), "revision": machine.revision()}
+    with Journal(out) as journal:
+        shutil.copyfile(config_file, out / f"{config.name}.toml")
+        record_facts(config, problems, journal)
+        solving = solve_jobs(config, problems, out)
+        jobs = [job for job in solving if job.id not in journal.ids]
+        check_runs(config, jobs)
+        jobs = [*estimate_jobs(config, problems, out, journal.ids), *jobs]
+        broken = sum(line.get("outcome") == "broken" for line in journal.lines)
+        clock = Clock(jobs, len(solving) - sum(job.line["kind"] == "run" for job in jobs))
+        yield Progress(clock.before, clock.total, broken, None)
+        if not jobs:
+            return
+        cores = free_cores(workers)
+        try:
+            for ended in run_jobs(jobs, cores):
+                error = store(ended, journal, surroundings)
+                broken += error is not None
+                clock.add(ended)
+                yield Progress(clock.before + clock.done, clock.total, broken, clock.left(len(cores)), error)
+        finally:
+            release(cores)
+
+
+def store(ended: Ended, journal: Journal, surroundings: Mapping[str, Any]) -> str | None:
+    """Append what a child brought; return what is broken about it."""
+    line = ended.job.line
+    if line["kind"] == "estimate":
+        lines, error = estimate_records(ended, surroundings)
+        for found in lines:
+            journal.append(found)
+        return error and f"estimates of {line['label']} on {line['domain']}: {error}"
+    record = run_record(ended, surroundings)
+    journal.append(record)
+    if record["outcome"] != "broken":
+        return None
+    return f"{record['label']} on {record['domain']}/{record['problem']}: {record['error']}"
+
+
+def check_runs(config: Config, jobs: list[Job]) -> None:
+    """Refuse wrong settings and models of other domains now, not one by one through the night."""
+    checked: set[tuple[str, str]] = set()
+    runs = {run.label: run for run in config.runs}
+    for job in jobs:
+        key = job.line["label"], job.line["domain"]
+        if key in checked or key[0] not in runs:
+            continue
+        checked.add(key)
+        run, problem = runs[key[0]], job.problems[0]
+        try:
+            prepare(
+                Path(problem.domain_file),
+                Path(problem.problem_file),
+                method=run.method,
+                model=job.line["model"],
+                profile=run.profile,
+                settings=parse_overrides(run.settings),
+            )
+        except InputError as error:
+            raise InputError(f"run {run.label!r} on {key[1]}: {error}") from error
+
+
+class Clock:
+    """Judges the time left by how much of their limits the jobs so far have used."""
+
+    def __init__(self, jobs: list[Job], before: int) -> None:
+        self.before = before
+        self.total = before + len(jobs)
+        self.done = 0
+        self._open = sum(job.seconds for job in jobs if job.line["kind"] == "run")
+        self._allowed = self._used = 0.0
+
+    def add(self, ended: Ended) -> None:
+        self.done += 1
+        if ended.job.line["kind"] == "run":
+            self._open -= ended.job.seconds
+            self._allowed += ended.job.seconds
+            self._used += ended.wall_seconds
+
+    def left(self, workers: int) -> float | None:
+        return self._open * self._used / self._allowed / workers if self._allowed else None
+
+
+def record_facts(config: Config, problems: list[Problem], journal: Journal) -> None:
+    """Optima that are known beforehand, and training curves."""
+    for problem in problems:
+        line = {"kind": "optimum", "fingerprint": problem.fingerprint, "length": problem.optimum}
+        if problem.optimum is not None and digest(line) not in journal.ids:
+            journal.append({**line, "id": digest(line), "domain": problem.domain, "problem": problem.name})
+    for spec in config.training:
+        series = read_metrics(Path(spec.metrics.format(domain=spec.domain)))
+        line = curve_line(spec, series)
+        if series and line["id"] not in journal.ids:
+            journal.append(line)
+
+
+def curve_line(spec: TrainingSpec, series: Mapping[str, Any]) -> dict[str, Any]:
+    line = {"kind": "curve", "domain": spec.domain, "label": spec.label, "series": series}
+    return {**line, "id": digest(line)}
+
+
+def read_metrics(path: Path) -> dict[str, list[list[float]]]:
+    """(step, value) pairs per series from a training run's `metrics.jsonl`; empty where there is none."""
+    series: dict[str, list[list[float]]] = {}
+    if not path.exists():
+        return series
+    for text in path.read_text(encoding="utf-8").splitlines():
+        try:
+            line = json.loads(text)
+        except ValueError:
+            continue  # a line that is being written
+        name, value = SERIES.get(line.get("group")), line.get("loss")
+        if name and "step" in line and isinstance(value, int | float) and math.isfinite(value):
+            series.setdefault(name, []).append([line["step"], value])
+    return series

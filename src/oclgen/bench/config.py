@@ -1,0 +1,199 @@
+"""What a benchmark consists of, as declared in TOML: problems x methods x seeds, optima, estimates, training curves.
+
+    title = "..."
+    memory_limit = "4G"
+
+    [[problems]]                  # drawn from a domain's distribution ...
+    domain = "blocksworld"
+    count = 50
+    seed = 7
+    ranges = ["blocks=3..12"]
+
+    [[problems]]                  # ... or a split of a data set, or a folder with domain.pddl and *.pddl
+    domain = "sokoban"
+    data = "data/sokoban"
+    split = "failed"
+    set = "failed"
+
+    [[runs]]
+    label = "oclgen-uniform"      # the name of the row; the paper's names are in paper.toml
+    method = "oclgen"
+    settings = ["depth_selection=uniform"]
+    time_limits = ["10s", "30s"]
+
+Unknown keys are errors. `{domain}` in a model's path stands for the domain's name; paths start where the command runs.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from oclgen.cli.parameters import DURATION, MEMORY
+from oclgen.domains.defaults import check_keys, checked
+from oclgen.errors import InputError
+from oclgen.planner import METHODS
+from oclgen.search.settings import PROFILES
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemSource:
+    """Problems of one domain that form (part of) a set."""
+
+    domain: str
+    set: str = "main"
+    count: int = 0
+    """How many; 0 takes all that a folder or a split has."""
+    seed: int = 7
+    """Of the draw; training never uses this one."""
+    ranges: tuple[str, ...] = ()
+    """Overridden generator ranges, as in `oclgen generate --set`."""
+    data: str = ""
+    split: str = "test"
+    folder: str = ""
+    exclude: tuple[str, ...] = ()
+    """Data sets whose problems must not be among these, whatever their objects are called."""
+
+    def __post_init__(self) -> None:
+        if self.data and self.folder:
+            raise InputError(f"problems of {self.domain}: give data or folder, not both")
+        if not (self.data or self.folder) and self.count < 1:
+            raise InputError(f"problems of {self.domain}: count must say how many to draw")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """One row of the tables: a method with its settings, under each of its limits."""
+
+    label: str
+    method: str
+    profile: str = "extended"
+    settings: tuple[str, ...] = ()
+    model: str = ""
+    """A model folder; empty is the shipped model of the domain."""
+    time_limits: tuple[str, ...] = ("10s",)
+    iterations: int = 0
+    """Stop after so many search iterations; 0 is no such limit."""
+    seeds: int = 1
+    """Random seeds 0, 1, ..."""
+    sets: tuple[str, ...] = ("main",)
+    domains: tuple[str, ...] = ()
+    """Only these; empty is all."""
+
+    def __post_init__(self) -> None:
+        check_choice(f"run {self.label!r}", "method", self.method, METHODS)
+        check_choice(f"run {self.label!r}", "profile", self.profile, PROFILES)
+        for limit in self.time_limits:
+            seconds(limit)
+
+
+@dataclass(frozen=True, slots=True)
+class OptimaSpec:
+    """Prove optima with LM-cut where none is known yet."""
+
+    time_limit: str
+    memory_limit: str = "8G"
+    sets: tuple[str, ...] = ("main",)
+    domains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateSpec:
+    """Ask a heuristic model for the cost of initial states."""
+
+    label: str = "heuristic"
+    model: str = ""
+    sets: tuple[str, ...] = ("main",)
+    domains: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSpec:
+    """A training run whose metrics (`metrics.jsonl`) become a curve."""
+
+    label: str
+    domain: str
+    metrics: str
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One benchmark."""
+
+    name: str
+    title: str
+    memory_limit: int
+    problems: tuple[ProblemSource, ...]
+    runs: tuple[RunSpec, ...]
+    optima: OptimaSpec | None
+    estimates: tuple[EstimateSpec, ...]
+    training: tuple[TrainingSpec, ...]
+
+
+def read_config(path: Path) -> Config:
+    """Raises `InputError` naming the file, the table and the key."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+    known = [field.name for field in fields(Config) if field.name != "name"]
+    check_keys(table, known, str(path), required=("problems",))
+    config = Config(
+        name=path.stem,
+        title=str(table.get("title", path.stem)),
+        memory_limit=memory(str(table.get("memory_limit", "4G"))),
+        problems=parts(ProblemSource, table, "problems", path),
+        runs=parts(RunSpec, table, "runs", path),
+        optima=checked(OptimaSpec, table["optima"], f"{path}: [optima]") if "optima" in table else None,
+        estimates=parts(EstimateSpec, table, "estimates", path),
+        training=parts(TrainingSpec, table, "training", path),
+    )
+    check_labels(config, path)
+    return config
+
+
+def parts(kind: type[Part], table: Mapping[str, Any], key: str, path: Path) -> tuple[Part, ...]:
+    found = table.get(key, [])
+    if not isinstance(found, list):
+        raise InputError(f"{path}: {key} must be a list of tables, [[{key}]]")
+    return tuple(checked(kind, part, f"{path}: [[{key}]] {number}") for number, part in enumerate(found, start=1))
+
+
+def check_labels(config: Config, path: Path) -> None:
+    """The same label twice on the same problems would mix two methods in one row; sets must exist."""
+    sets = {source.set for source in config.problems}
+    used: set[tuple[str, str, str]] = set()
+    for run in config.runs:
+        for name in run.sets:
+            if name not in sets:
+                raise InputError(f"{path}: run {run.label!r} asks for the problem set {name!r}, which is not declared")
+            for domain in run.domains or tuple(sorted({source.domain for source in config.problems})):
+                if (run.label, name, domain) in used:
+                    raise InputError(f"{path}: two runs are labelled {run.label!r} on the set {name!r}")
+                used.add((run.label, name, domain))
+
+
+def check_choice(where: str, key: str, value: str, choices: tuple[str, ...] | Mapping[str, Any]) -> None:
+    if value not in choices:
+        raise InputError(f"{where}: {key} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def seconds(text: str) -> float:
+    try:
+        return DURATION.convert(text, None, None)
+    except click.BadParameter as error:
+        raise InputError(error.message) from error
+
+
+def memory(text: str) -> int:
+    try:
+        return MEMORY.convert(text, None, None)
+    except click.BadParameter as error:
+        raise InputError(error.message) from error

@@ -1,0 +1,196 @@
+"""From a config to the child processes it asks for, each with an id that stays the same however often one asks.
+
+The id covers everything that can change the result: problem, label, method, profile, settings, the weights of the
+model, seed and limits. What already has a record is not run again.
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from oclgen.bench.config import Config, EstimateSpec, RunSpec, memory, seconds
+from oclgen.bench.problems import Problem, absolute, digest
+from oclgen.errors import InputError
+from oclgen.models import find_model
+from oclgen.pddl.domain import read_domain
+from oclgen.planner import CLASSICAL
+
+RESULT_NAME = "result.json"
+ESTIMATE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One bounded child process. `line` is the part of its record that is known before it runs."""
+
+    id: str
+    command: tuple[str, ...]
+    seconds: float
+    memory: int
+    line: Mapping[str, Any]
+    problems: tuple[Problem, ...]
+
+
+def solve_jobs(config: Config, problems: Iterable[Problem], out: Path) -> list[Job]:
+    """Problem by problem through all domains, so that a benchmark that was cut short is still balanced; proofs last."""
+    problems = [absolute(problem, out) for problem in problems]
+    runs = [
+        job(config, problem, run, limit, seed)
+        for problem in interleaved(problems)
+        for run in config.runs
+        if problem.set in run.sets and problem.domain in (run.domains or (problem.domain,))
+        for limit in run.time_limits
+        for seed in range(run.seeds)
+    ]
+    return [*runs, *proof_jobs(config, problems)]
+
+
+def interleaved(problems: list[Problem]) -> Iterator[Problem]:
+    """The first of each domain and set, then the second of each, ..."""
+    places: dict[tuple[str, str], int] = {}
+    ranked = []
+    for problem in problems:
+        rank = places[problem.set, problem.domain] = places.get((problem.set, problem.domain), 0) + 1
+        ranked.append((rank, problem))
+    return (problem for _, problem in sorted(ranked, key=lambda item: item[0]))
+
+
+def proof_jobs(config: Config, problems: list[Problem]) -> list[Job]:
+    """LM-cut on every problem whose optimum is not known."""
+    if config.optima is None:
+        return []
+    spec = config.optima
+    run = RunSpec("lmcut", "lmcut", time_limits=(spec.time_limit,), sets=spec.sets, domains=spec.domains)
+    return [
+        job(config, problem, run, spec.time_limit, 0, memory(spec.memory_limit))
+        for problem in interleaved(problems)
+        if problem.set in spec.sets
+        and problem.domain in (spec.domains or (problem.domain,))
+        and problem.optimum is None
+    ]
+
+
+def job(config: Config, problem: Problem, run: RunSpec, limit: str, seed: int, memory_limit: int | None = None) -> Job:
+    memory_limit = memory_limit or config.memory_limit
+    model = None if run.method in CLASSICAL else model_folder(run.model, problem)
+    identity = {
+        "set": problem.set,
+        "fingerprint": problem.fingerprint,
+        "label": run.label,
+        "method": run.method,
+        "profile": run.profile,
+        "settings": sorted(run.settings),
+        "model_digest": model and model_digest(model),
+        "seed": seed,
+        "time_limit": seconds(limit),
+        "memory_limit": memory_limit,
+        "iterations": run.iterations or None,
+    }
+    line: dict[str, Any] = {
+        **identity,
+        "kind": "run",
+        "id": digest(identity),
+        "config": config.name,
+        "domain": problem.domain,
+        "problem": problem.name,
+        "teacher_length": problem.teacher_length,
+        "model": model and str(model),
+    }
+    command = solve_command(problem, run, seed, seconds(limit), memory_limit, model)
+    return Job(line["id"], command, seconds(limit), memory_limit, line, (problem,))
+
+
+def solve_command(
+    problem: Problem, run: RunSpec, seed: int, limit: float, memory_limit: int, model: Path | None
+) -> tuple[str, ...]:
+    """`oclgen solve` as a user would call it, writing into the folder it runs in."""
+    command = [sys.executable, "-m", "oclgen", "solve", problem.domain_file, problem.problem_file]
+    command += ["--method", run.method, "--profile", run.profile, "--random-seed", str(seed)]
+    command += ["--overall-time-limit", f"{limit}s", "--overall-memory-limit", f"{memory_limit >> 10}K"]
+    command += ["--plan-file", "plan", "--json", RESULT_NAME]
+    for setting in run.settings:
+        command += ["--set", setting]
+    if run.iterations:
+        command += ["--iterations", str(run.iterations)]
+    if model is not None:
+        command += ["--model", str(model)]
+    return tuple(command)
+
+
+def model_folder(template: str, problem: Problem) -> Path:
+    if not template:
+        return shipped_model(problem.domain_file)
+    folder = Path(template.format(domain=problem.domain)).resolve()
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such model folder")
+    return folder
+
+
+@cache
+def shipped_model(domain_file: str) -> Path:
+    return find_model(read_domain(Path(domain_file)))
+
+
+@cache
+def model_digest(folder: Path) -> str:
+    """Of the weights and of the settings that go with them: a model trained further is another model."""
+    hashed = hashlib.blake2b(digest_size=8)
+    for file in (*sorted(folder.glob("*/weights.safetensors")), folder / "solve.toml"):
+        if file.exists():
+            hashed.update(file.read_bytes())
+    return hashed.hexdigest()
+
+
+def estimate_jobs(config: Config, problems: Iterable[Problem], out: Path, known: set[str]) -> list[Job]:
+    """One child per model, domain and set for all problems that have no estimate yet."""
+    jobs = []
+    for spec in config.estimates:
+        wanted = [
+            absolute(problem, out)
+            for problem in problems
+            if problem.set in spec.sets and problem.domain in (spec.domains or (problem.domain,))
+        ]
+        for _, group in groupby(wanted, key=lambda problem: (problem.set, problem.domain)):
+            open_problems = [problem for problem in group if estimate_line(config, spec, problem)["id"] not in known]
+            if open_problems:
+                jobs.append(estimate_job(config, spec, open_problems))
+    return jobs
+
+
+def estimate_job(config: Config, spec: EstimateSpec, problems: list[Problem]) -> Job:
+    lines = [estimate_line(config, spec, problem) for problem in problems]
+    model = model_folder(spec.model, problems[0])
+    command = (sys.executable, "-m", "oclgen.bench.estimates", str(model), RESULT_NAME)
+    files = tuple(name for problem in problems for name in (problem.domain_file, problem.problem_file))
+    return Job(
+        digest([line["id"] for line in lines]),
+        (*command, *files),
+        ESTIMATE_SECONDS,
+        config.memory_limit,
+        {"kind": "estimate", "lines": lines, "label": spec.label, "domain": problems[0].domain},
+        tuple(problems),
+    )
+
+
+def estimate_line(config: Config, spec: EstimateSpec, problem: Problem) -> dict[str, Any]:
+    model = model_folder(spec.model, problem)
+    identity = {
+        "kind": "estimate",
+        "set": problem.set,
+        "fingerprint": problem.fingerprint,
+        "label": spec.label,
+        "model_digest": model_digest(model),
+    }
+    return {
+        **identity,
+        "id": digest(identity),
+        "config": config.name,
+        "domain": problem.domain,
+        "problem": problem.name,
+        "teacher_length": problem.teacher_length,
+    }

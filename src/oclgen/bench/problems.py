@@ -1,0 +1,174 @@
+"""The problems of a benchmark as files, each with the fingerprint that tells it from all others.
+
+Problems are drawn, or taken from a data set or a folder; what occurs twice, or in a data set that is to be kept out,
+is left out. The list is written once beside the records, so that a benchmark goes on with exactly the same problems.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from oclgen.bench.config import ProblemSource
+from oclgen.domains import catalog
+from oclgen.errors import InputError
+from oclgen.pddl.fingerprint import problem_fingerprint
+from oclgen.pddl.problem import read_problem
+
+LIST_NAME = "problems.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem on disk; paths are relative to the benchmark's folder."""
+
+    set: str
+    domain: str
+    name: str
+    fingerprint: str
+    domain_file: str
+    problem_file: str
+    teacher_length: int | None = None
+    optimum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A problem that may still turn out to be a repetition."""
+
+    name: str
+    text: str
+    teacher_length: int | None = None
+    optimum: int | None = None
+
+
+def collect(sources: Iterable[ProblemSource], out: Path) -> list[Problem]:
+    """All problems, written under `out`; read back instead where the same sources were collected before."""
+    sources = list(sources)
+    asked = digest([asdict(source) for source in sources])
+    path = out / LIST_NAME
+    if path.exists():
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored["sources"] == asked:
+            return [Problem(**problem) for problem in stored["problems"]]
+    problems: list[Problem] = []
+    for source in sources:
+        known = {problem.fingerprint for problem in problems if problem.set == source.set}
+        problems += write_source(source, known, out)
+    text = json.dumps({"sources": asked, "problems": [asdict(problem) for problem in problems]}, indent=1)
+    out.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(text + "\n", encoding="utf-8")
+    temporary.replace(path)
+    return problems
+
+
+def digest(value: Any) -> str:
+    return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=12).hexdigest()
+
+
+def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Problem]:
+    """The first `count` new problems of a source, as files."""
+    domain_text, meaningful = domain_of(source)
+    domain_name = Path(source.domain).name
+    folder = out / "problems" / source.set / domain_name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "domain.pddl").write_text(domain_text, encoding="utf-8")
+    taken = known | excluded(source)
+    problems: list[Problem] = []
+    for candidate in candidates(source):
+        if source.count and len(problems) == source.count:
+            break
+        fingerprint = problem_fingerprint(read_problem(domain_text, candidate.text), meaningful)
+        if fingerprint in taken:
+            continue
+        taken.add(fingerprint)
+        file = folder / f"{file_name(candidate.name)}.pddl"
+        file.write_text(candidate.text, encoding="utf-8")
+        problems.append(
+            Problem(
+                set=source.set,
+                domain=domain_name,
+                name=candidate.name,
+                fingerprint=fingerprint,
+                domain_file=str((folder / "domain.pddl").relative_to(out)),
+                problem_file=str(file.relative_to(out)),
+                teacher_length=candidate.teacher_length,
+                optimum=candidate.optimum,
+            )
+        )
+    if len(problems) < source.count:
+        raise InputError(f"only {len(problems)} different problems for {source.domain}, {source.count} were asked for")
+    return problems
+
+
+def domain_of(source: ProblemSource) -> tuple[str, frozenset[str]]:
+    """The domain's text, and the types whose object names carry meaning."""
+    place = source.data or source.folder
+    if place:
+        path = Path(place) / "domain.pddl"
+        if not path.is_file():
+            raise InputError(f"{path}: missing, so there are no problems of {source.domain} to take")
+    if source.domain not in catalog.names() and not Path(source.domain).is_dir():
+        if not place:
+            raise InputError(f"no domain {source.domain!r}; known: {', '.join(catalog.names())}")
+        return path.read_text(encoding="utf-8"), frozenset()
+    spec = catalog.load(source.domain)
+    pools = spec.defaults.encoding.pool
+    meaningful = frozenset(name for pool in pools if pool.meaningful for name in pool.types)
+    return path.read_text(encoding="utf-8") if place else spec.domain_text, meaningful
+
+
+def candidates(source: ProblemSource) -> Iterator[Candidate]:
+    if source.data:
+        return of_data_set(Path(source.data), source.split)
+    if source.folder:
+        return of_folder(Path(source.folder))
+    spec = catalog.load(source.domain)
+    drawn = catalog.distinct(spec, source.seed, catalog.overrides(spec, source.ranges))
+    return (Candidate(problem.name, problem.text) for problem in drawn)
+
+
+def of_data_set(path: Path, split: str) -> Iterator[Candidate]:
+    from oclgen.learn import dataset
+    from oclgen.learn.optima import Optima
+
+    optima = Optima(path).lengths
+    for row in dataset.open(path).rows(split):
+        length = row.length if row.length >= 0 else None
+        yield Candidate(row.name, row.problem, length, optima.get(row.name))
+
+
+def of_folder(path: Path) -> Iterator[Candidate]:
+    from oclgen.learn.optima import Optima
+
+    optima = Optima(path).lengths
+    for file in sorted(path.rglob("*.pddl")):
+        if file.name != "domain.pddl":
+            name = str(file.relative_to(path))
+            yield Candidate(name.removesuffix(".pddl"), file.read_text(encoding="utf-8"), None, optima.get(name))
+
+
+def excluded(source: ProblemSource) -> set[str]:
+    """Fingerprints of the data sets that are to be kept out."""
+    from oclgen.learn import dataset
+
+    return {
+        row["fingerprint"]
+        for name in source.exclude
+        for row in dataset.columns(dataset.open(name).path, ["fingerprint"])
+    }
+
+
+def file_name(name: str) -> str:
+    """Letters that are safe in a path."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)
+
+
+def absolute(problem: Problem, out: Path) -> Problem:
+    """The same with paths that hold wherever a child process runs."""
+    home = out.resolve()
+    return replace(problem, domain_file=str(home / problem.domain_file), problem_file=str(home / problem.problem_file))

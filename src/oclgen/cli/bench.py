@@ -1,0 +1,41 @@
+"""`oclgen bench`: run methods on problems as a config declares."""
+
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from oclgen.cli.progress import LINE_SECONDS, duration
+
+
+@click.command()
+@click.option("--config", "config_file", type=click.Path(path_type=Path), required=True, metavar="FILE")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where the records go.")
+@click.option("--workers", type=click.IntRange(min=1), help="Cores to use (default: all that are free).")
+def command(config_file: Path, out: Path, workers: int | None) -> None:
+    """Run every method on every problem that FILE declares, one run per core at a time.
+
+    Each run is a process of its own and leaves one line in DIR/records.jsonl. The same command again goes on where
+    it stopped. `oclgen report DIR` makes tables and figures of the records.
+    """
+    from oclgen.bench.benchmark import Progress, run_benchmark
+    from oclgen.bench.config import read_config
+
+    progress = Progress(0, 0, 0, None)
+    next_line = time.monotonic() + LINE_SECONDS
+    for progress in run_benchmark(read_config(config_file), config_file, out, workers):
+        if progress.error:
+            click.echo(f"{clear_line()}BROKEN: {progress.error}")
+        left = "?" if progress.left is None else duration(progress.left)
+        text = f"{progress.done}/{progress.total} runs, {left} left, {progress.broken} broken"
+        if sys.stdout.isatty():
+            click.echo(f"{clear_line()}{text}", nl=False)
+        elif time.monotonic() >= next_line:
+            next_line = time.monotonic() + LINE_SECONDS
+            click.echo(text)
+    click.echo(f"{clear_line()}{progress.done}/{progress.total} runs recorded in {out}, {progress.broken} broken")
+
+
+def clear_line() -> str:
+    return "\r\x1b[K" if sys.stdout.isatty() else ""

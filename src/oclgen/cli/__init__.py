@@ -18,6 +18,7 @@ VERBS = {
     "data": "Make a data set of solved problems for training.",
     "optima": "Prove optimal plan lengths for a folder or a data set.",
     "train": "Train a policy or a heuristic on a data set.",
+    "improve": "Make a model better: search, learn from the plans found, repeat.",
     "learn": "From a folder with a domain and problems to a ready model.",
     "bench": "Run methods on problems as a config declares; one record per run.",
     "report": "Tables and figures from a benchmark's records.",

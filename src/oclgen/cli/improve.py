@@ -1,0 +1,57 @@
+"""`oclgen improve`: models that get better by learning from their own searches."""
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from oclgen.cli.progress import Progress
+
+
+@click.command()
+@click.argument("overrides", nargs=-1, metavar="[TABLE.KEY=VALUE]...")
+@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Recipe, such as those in configs/.")
+@click.option("--model", type=click.Path(path_type=Path), help="Model to start from, with policy/ and heuristic/.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the loop.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Data set with the problems; overrides problems.path."
+)
+@click.option("--resume", is_flag=True, help="Go on with the loop in --out; finished searches are not repeated.")
+@click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
+def command(
+    overrides: tuple[str, ...],
+    config: Path | None,
+    model: Path | None,
+    out: Path,
+    data: Path | None,
+    resume: bool,
+    workers: int,
+) -> None:
+    """Search for better plans, finetune on them, repeat.
+
+    Settings come from --config, changed by TABLE.KEY=VALUE arguments such as search.method=mcts. Each iteration leaves
+    a model in OUT/iteration-K and its figures in OUT/loop.json. A loop that was stopped or killed goes on with
+    --resume.
+    """
+    if config is None and not resume:
+        raise click.UsageError("give --config FILE (or --resume with the --out DIR of a loop)")
+    from oclgen.learn.improve import Finding, improve
+    from oclgen.learn.improvement.settings import read_settings
+
+    changes = list(overrides)
+    if data is not None:
+        changes.append(f"problems.path={json.dumps(str(data))}")
+    settings = read_settings(config or out / "settings.json", changes)
+    stage, progress = "", None
+    for report in improve(settings, out, model, workers, resume):
+        if progress is not None and (isinstance(report, Finding) or report.stage != stage):
+            progress.close()
+            stage, progress = "", None
+        if isinstance(report, Finding):
+            click.echo(report.text)
+        elif progress is None:
+            stage, progress = report.stage, Progress(report.total, report.done, "problem")
+            click.echo(stage)
+        else:
+            progress.show(report.done, stage)

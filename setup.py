@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -20,12 +21,20 @@ FAST = ["-mavx2", "-mfma"]
 
 
 def system_compiler() -> list[str] | None:
-    """$CC or the usual names; Windows' own compiler does not know the vector types the kernel is written in."""
-    names = [os.environ["CC"]] if os.environ.get("CC") else ["cc", "gcc", "clang"]
-    for name in names:
-        if shutil.which(name.split()[0]):
+    """$CC or one of the usual names, if it can really make a library."""
+    for name in [os.environ["CC"]] if os.environ.get("CC") else ["cc", "gcc", "clang"]:
+        if shutil.which(name.split()[0]) and works(name.split()):
             return name.split()
     return None
+
+
+def works(command: list[str]) -> bool:
+    """A compiler may be there without the headers it needs."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "try.c")
+        source.write_text("#include <math.h>\nfloat root(float x) { return sqrtf(x); }\n")
+        tried = [*command, "-shared", "-fPIC", str(source), "-o", str(Path(folder, "try.so")), "-lm"]
+        return subprocess.run(tried, capture_output=True, check=False).returncode == 0
 
 
 def compiler() -> list[str]:

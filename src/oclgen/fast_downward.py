@@ -31,6 +31,7 @@ from oclgen.search.anytime import Budget, Counters, Ending, Search
 PACKAGE = "up_fast_downward"
 LOOK_SECONDS = 0.05  # how often limits and plan files are looked at while the child is silent
 OUTPUT_TAIL = 1 << 14
+PLAN_SAVED = b"Plan length"
 
 LANDMARKS = "landmark_sum(lm_reasonable_orders_hps(lm_rhw()),pref=false)"
 BOTH = "[hff,hlm],preferred=[hff,hlm]"
@@ -109,7 +110,7 @@ class Process:
     ending: Ending | None = None
 
     def running(self, budget: Budget) -> Iterator[None]:
-        """Come back at each sign of life, every `LOOK_SECONDS`, and once more when the child has ended."""
+        """Come back when the child tells of a plan or is silent for long, and once more when it has ended."""
         assert self.child.stdout is not None
         with selectors.DefaultSelector() as selector:
             selector.register(self.child.stdout, selectors.EVENT_READ)
@@ -120,6 +121,8 @@ class Process:
                         self.child.wait()
                         break
                     self.output = (self.output + text.decode(errors="replace"))[-OUTPUT_TAIL:]
+                    if PLAN_SAVED not in text:
+                        continue
                 yield
         self.kill()
         yield

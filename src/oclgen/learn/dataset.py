@@ -9,7 +9,6 @@ and leaves no half-written part.
 
 import fcntl
 import json
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
@@ -17,10 +16,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import pyarrow as pa
+import pyarrow.json as pa_json
 import pyarrow.parquet as pq
 
 from oclgen.errors import InputError
-from oclgen.pddl.source import lines
+from oclgen.pddl import source
 
 SPLITS = ("train", "val", "test", "failed")
 PART_ROWS = 512
@@ -117,27 +117,29 @@ class Writer:
             write_text(path / "domain.pddl", domain_text)
             write_text(path / "recipe.json", json.dumps(recipe, indent=2) + "\n")
         self.fingerprints = {row["id"]: row["fingerprint"] for row in columns(path, ["id", "fingerprint"])}
-        self._journal, self._rows = recovered_journal(path / "journal.jsonl", self.fingerprints)
+        self._journal_path = path / "journal.jsonl"
+        self._pending = recover_journal(self._journal_path, self.fingerprints)
+        self._journal = self._journal_path.open("a", encoding="utf-8")
         self._part_started = time.monotonic()
 
     def append(self, row: Row) -> None:
         self.fingerprints[row.id] = row.fingerprint
-        self._rows.append(row)
+        self._pending += 1
         self._journal.write(json.dumps(asdict(row)) + "\n")
         self._journal.flush()
-        if len(self._rows) >= PART_ROWS or time.monotonic() - self._part_started > PART_SECONDS:
+        if self._pending >= PART_ROWS or time.monotonic() - self._part_started > PART_SECONDS:
             self.flush()
 
     def flush(self) -> None:
-        """Turn the journal into a part; a row that is in both counts once (see `recovered_journal`)."""
-        if self._rows:
+        """Turn the journal into a part; a row that is in both counts once (see `recover_journal`)."""
+        if self._pending:
             number = 1 + max((int(part.stem.split("-")[1]) for part in parts(self.path)), default=-1)
             part = self.path / "parts" / f"part-{number:06}.parquet"
             temporary = part.with_name(f".{part.name}.tmp")
-            pq.write_table(pa.Table.from_pylist([asdict(row) for row in self._rows], SCHEMA), temporary)
+            pq.write_table(read_journal(self._journal_path), temporary)
             temporary.replace(part)
-            self._rows.clear()
             self._journal.truncate(0)
+            self._pending = 0
         self._part_started = time.monotonic()
 
     def close(self) -> None:
@@ -153,20 +155,25 @@ def locked(path: Path) -> TextIO:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
-        raise InputError(f"{path}: another process is adding to this data set") from None
+        raise InputError(f"{path}: another process is at work in this folder") from None
     return lock
 
 
-def recovered_journal(path: Path, fingerprints: dict[int, str]) -> tuple[TextIO, list[Row]]:
-    """Open the journal for appending, cut off a half-written last line, and return the rows no part has yet."""
-    data = path.read_bytes() if path.exists() else b""
-    whole = data[: data.rfind(b"\n") + 1]
-    rows = [Row(**json.loads(line)) for line in whole.splitlines()]
-    rows = [row for row in rows if row.id not in fingerprints]
-    fingerprints.update((row.id, row.fingerprint) for row in rows)
-    journal = path.open("a", encoding="utf-8")
-    os.truncate(path, len(whole))
-    return journal, rows
+def recover_journal(path: Path, fingerprints: dict[int, str]) -> int:
+    """Keep the whole lines whose rows no part has yet, add these rows to `fingerprints`, and count them."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    rows = [(json.loads(line), line) for line in lines]
+    kept = [(row, line) for row, line in rows if row["id"] not in fingerprints]
+    fingerprints.update((row["id"], row["fingerprint"]) for row, _ in kept)
+    write_text(path, "".join(line for _, line in kept))
+    return len(kept)
+
+
+def read_journal(path: Path) -> pa.Table:
+    """In one block, because a row must not lie in two."""
+    block = pa_json.ReadOptions(block_size=path.stat().st_size + 1)
+    return pa_json.read_json(path, block, pa_json.ParseOptions(explicit_schema=SCHEMA))
 
 
 def check_same_recipe(path: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:
@@ -178,5 +185,5 @@ def check_same_recipe(path: Path, stored: dict[str, Any], asked: dict[str, Any])
 
 def check_same_domain(path: Path, asked: str) -> None:
     stored = (path / "domain.pddl").read_text(encoding="utf-8")
-    if " ".join(lines(stored)).split() != " ".join(lines(asked)).split():
+    if " ".join(source.lines(stored)).split() != " ".join(source.lines(asked)).split():
         raise InputError(f"{path / 'domain.pddl'}: differs from the domain asked for; give another folder")

@@ -232,9 +232,13 @@ def test_the_command_prints_plain_lines_and_draws_curves(
         ["train", "policy", "--config", str(SMOKE / "policy-blocksworld.toml")],
     ],
 )
-def test_bad_arguments_are_one_line_and_code_36(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_arguments_are_one_line_and_code_36(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert run_cli(arguments) == 36
     assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from oclgen.learn.loop import Completion, Trainer
 from oclgen.learn.reports import Reporter, duration
 from oclgen.learn.settings import TrainingSettings, read_settings, save_settings
 from oclgen.learn.sources import Sources, open_sources
-from oclgen.learn.world import World, join_world
+from oclgen.learn.world import join_world
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,14 @@ def train(settings: TrainingSettings, folder: Path, resume: bool = False, max_ti
         torch.set_num_threads(settings.run.threads)
     torch.set_flush_denormal(True)
     with join_world(settings.run.device) as world, catching_signals() as caught:
-        changes = prepare_folder(settings, folder, resume, world)
+        changes = check_folder(settings, folder, resume)
         sources = open_sources(settings, world)
         trainer = Trainer(settings, folder, sources, world, completion_metric(settings, sources))
         if resume:
             changes += restore(trainer, folder)
+        if world.rank == 0:
+            folder.mkdir(parents=True, exist_ok=True)
+            save_settings(folder / "settings.json", settings)
         reporter = Reporter(folder, trainer.progress.step, silent=world.rank > 0)
         try:
             for line in [introduction(trainer), *changes]:
@@ -76,22 +79,17 @@ def catching_signals() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def prepare_folder(settings: TrainingSettings, folder: Path, resume: bool, world: World) -> list[str]:
-    """Make the folder, or compare its settings with the present ones; returns what is worth saying."""
+def check_folder(settings: TrainingSettings, folder: Path, resume: bool) -> list[str]:
+    """Compare the settings of the run that is there with the present ones; returns what is worth saying."""
+    if not resume:
+        if (folder / "state.pt").exists():
+            raise InputError(f"{folder}: holds a run already; go on with it by --resume, or give another --out")
+        return []
     saved = folder / "settings.json"
-    if resume:
-        changed = compare(read_settings(saved), settings)
-        fixed = [name for name in changed if name.startswith(("kind", "model."))]
-        if fixed:
-            raise InputError(f"{saved}: {fixed[0]} cannot change when a run is resumed")
-    elif (folder / "state.pt").exists():
-        raise InputError(f"{folder}: holds a run already; go on with it by --resume, or give another --out")
-    else:
-        changed = []
-    world.wait()
-    if world.rank == 0:
-        folder.mkdir(parents=True, exist_ok=True)
-        save_settings(saved, settings)
+    changed = compare(read_settings(saved), settings)
+    fixed = [name for name in changed if name.startswith(("kind", "model."))]
+    if fixed:
+        raise InputError(f"{saved}: {fixed[0]} cannot change when a run is resumed")
     return [f"changed since the run began: {', '.join(changed)}"] if changed else []
 
 

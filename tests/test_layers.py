@@ -14,7 +14,7 @@ ALLOWED = {
     "errors": set(),
     "interfaces": set(),
     "child": set(),
-    "parallel": {"child"},
+    "parallel": {"child", "errors"},
     "search": FOUNDATION,
     "pddl": FOUNDATION,
     "domains": {"errors"},
@@ -39,7 +39,7 @@ def layer(path: Path) -> str:
 
 def imported(path: Path) -> set[str]:
     """Absolute names of everything a file imports, at any depth of nesting."""
-    names = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)

@@ -79,7 +79,7 @@ def test_an_exception_arrives_with_its_job(workers: int) -> None:
 
 
 def test_a_worker_that_dies_is_noticed() -> None:
-    with pytest.raises(WorkerDied, match="job: 7"):
+    with pytest.raises(WorkerDied, match="its job: 7"):
         list(run_unordered(die, [7], 2))
 
 

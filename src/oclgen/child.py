@@ -21,7 +21,10 @@ RESERVE_BYTES = 10_000_000
 
 
 def die_with_parent(parent: int) -> None:
-    """From now on the kernel kills this process when `parent` ends, however it ends (Linux only)."""
+    """From now on the kernel kills this process when `parent` ends, however it ends (Linux only).
+
+    The kernel means the thread that started this process: it should live as long as the work lasts.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before the line above

@@ -16,6 +16,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from oclgen.child import die_with_parent
+from oclgen.errors import OclgenError
 
 AHEAD = 2
 """Jobs given to a worker at once: the next one is there before the last one is finished, so no worker waits."""
@@ -24,7 +25,7 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-class WorkerDied(RuntimeError):
+class WorkerDied(OclgenError):
     """A worker process ended in the middle of a job (killed, out of memory, a crash in native code)."""
 
 
@@ -86,7 +87,7 @@ def receive(connection: Connection, job: object) -> Any:
     try:
         result, error = connection.recv()
     except (EOFError, ConnectionResetError):
-        raise WorkerDied(f"a worker process died; job: {job!r}") from None
+        raise WorkerDied(f"a worker process was killed or crashed; its job: {job!r:.200}") from None
     if error is not None:
         raise error
     return result

@@ -36,6 +36,12 @@ def test_an_unknown_domain_names_the_known_ones(tmp_path: Path, capsys: pytest.C
     assert not (tmp_path / "out").exists()
 
 
+def test_a_file_in_the_way_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "out").write_text("")
+    assert data(tmp_path / "out") == ExitCode.BAD_INPUT
+    assert re.fullmatch(r"oclgen: .*out/parts: Not a directory\n", capsys.readouterr().err)
+
+
 def test_without_fast_downward_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

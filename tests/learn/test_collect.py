@@ -71,6 +71,7 @@ def test_what_the_teacher_fails_on_is_a_split_of_its_own(tmp_path: Path) -> None
     assert [(row.plan, row.length, row.outcome) for row in rows] == [("", -1, "time")] * 2
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_without_loss_and_without_doubles(ten: Path, tmp_path: Path) -> None:
     """Two real workers, killed with their parent in the middle; then the same command runs to the end."""
     command = [sys.executable, "-m", "oclgen", "data", "blocksworld", "--out", str(tmp_path), "--count", "10"]

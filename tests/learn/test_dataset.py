@@ -143,6 +143,13 @@ def test_a_folder_without_a_data_set_is_told_apart(tmp_path: Path) -> None:
         dataset.open(tmp_path)
 
 
+def test_a_broken_part_is_named(tmp_path: Path) -> None:
+    write(tmp_path, row(0))
+    (tmp_path / "parts" / "part-000000.parquet").write_bytes(b"PAR1 no, it is not")
+    with pytest.raises(InputError, match=r"part-000000\.parquet: this part cannot be read"):
+        list(dataset.open(tmp_path).rows())
+
+
 def test_the_recipe_is_plain_json(tmp_path: Path) -> None:
     write(tmp_path)
     assert json.loads((tmp_path / "recipe.json").read_text()) == RECIPE

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from oclgen.domains import catalog
-from oclgen.errors import InputError
+from oclgen.errors import InputError, PddlError
 from oclgen.learn import dataset
 from oclgen.learn.collect import Teaching, collect
-from oclgen.learn.optima import Proved, prove_all
+from oclgen.learn.optima import Proved, prove_all, translate_options
 from oclgen.learn.problems import problems
 from oclgen.pddl.plan_file import parse_plan
 
@@ -55,6 +55,17 @@ def test_a_data_set_gets_the_optima_of_a_split_by_name(tmp_path: Path) -> None:
     rows = {row.name: row for row in dataset.open(tmp_path).rows("test")}
     assert set(stored(tmp_path)) == set(rows)
     assert all(length <= len(parse_plan(rows[name].plan, name)) for name, length in stored(tmp_path).items())
+
+
+def test_a_problem_that_cannot_be_read_is_named(folder: Path) -> None:
+    (folder / "a.pddl").write_text("(define (problem p)")
+    with pytest.raises(PddlError, match=r"^a\.pddl: "):
+        proofs(folder)
+
+
+def test_options_for_the_translator_come_with_a_known_domain(tmp_path: Path) -> None:
+    (tmp_path / "domain.pddl").write_text(catalog.load("labyrinth").domain_text)
+    assert translate_options(tmp_path) == ("--invariant-generation-max-candidates", "0")
 
 
 def test_a_folder_without_problems_is_an_error(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import click
 
 from oclgen.cli.parameters import DURATION, MEMORY
 from oclgen.cli.progress import Progress
+from oclgen.errors import InputError
 
 
 @click.command()
@@ -46,10 +47,13 @@ def command(
     teaching = collect.Teaching(teacher, time_limit, memory_limit, source.translate_options)
     val, test = collect.split_sizes(out, count, val, test)
     tallies = collect.collect(source, out, teaching, count=count, val=val, test=test, seed=random_seed, workers=workers)
-    tally = next(tallies)
-    progress = Progress(count, tally.stored, "problem")
-    for tally in tallies:
-        progress.show(tally.stored, f"{tally.rows['failed']} failed, own work {tally.own_share:.1%}")
+    try:
+        tally = next(tallies)
+        progress = Progress(count, tally.stored, "problem")
+        for tally in tallies:
+            progress.show(tally.stored, f"{tally.rows['failed']} failed, own work {tally.own_share:.1%}")
+    except OSError as error:
+        raise InputError(f"{error.filename or out}: {error.strerror or error}") from None
     progress.close()
     made = ", ".join(f"{tally.rows[split]} {split}" for split in sorted(tally.rows)) or "nothing to do"
     click.echo(f"{tally.stored} problems in {out} (this run: {made}; own work {tally.own_share:.1%} of CPU time)")

@@ -11,7 +11,7 @@ from oclgen.cli.progress import Progress
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--split", default="test", show_default=True, help="Of a data set: train, val, test or failed.")
+@click.option("--split", type=click.Choice(["train", "val", "test", "failed"]), default="test", show_default=True)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many problems.")
 @click.option("--time-limit", type=DURATION, default="5m", show_default=True, help="Wall-clock for each problem.")
 @click.option("--memory-limit", type=MEMORY, default="8G", show_default=True, help="For each problem.")

@@ -57,14 +57,12 @@ class Dataset:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.recipe = read_recipe(path)
-        self.domain_text = (path / "domain.pddl").read_text(encoding="utf-8")
+        self.domain_text = source.read_file(path / "domain.pddl", "domain").text
 
     def rows(self, split: str | None = None) -> Iterator[Row]:
         """Rows of a split (default: all), in the order they were stored, a few at a time in memory."""
-        for part in parts(self.path):
-            with pq.ParquetFile(part) as file:
-                for batch in file.iter_batches(BATCH_ROWS):
-                    yield from (Row(**row) for row in batch.to_pylist() if split in (None, row["split"]))
+        names = [field.name for field in fields(Row)]
+        return (Row(**row) for row in columns(self.path, names) if split in (None, row["split"]))
 
     def count(self, split: str | None = None) -> int:
         return sum(row["split"] == split or split is None for row in columns(self.path, ["split"]))
@@ -80,10 +78,14 @@ def parts(path: Path) -> list[Path]:
 
 
 def columns(path: Path, names: list[str]) -> Iterator[dict[str, Any]]:
+    """Some columns of all rows, a few rows at a time."""
     for part in parts(path):
-        with pq.ParquetFile(part) as file:
-            for batch in file.iter_batches(columns=names):
-                yield from batch.to_pylist()
+        try:
+            with pq.ParquetFile(part) as file:
+                for batch in file.iter_batches(BATCH_ROWS, columns=names):
+                    yield from batch.to_pylist()
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{part}: this part cannot be read: {' '.join(str(error).split())}") from None
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
@@ -148,9 +150,9 @@ class Writer:
         self._lock.close()
 
 
-def locked(path: Path) -> TextIO:
+def locked(path: Path, name: str = "lock") -> TextIO:
     """Held until closed or until this process ends, however it ends."""
-    lock = (path / "lock").open("w")
+    lock = (path / name).open("w")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -184,6 +186,6 @@ def check_same_recipe(path: Path, stored: dict[str, Any], asked: dict[str, Any])
 
 
 def check_same_domain(path: Path, asked: str) -> None:
-    stored = (path / "domain.pddl").read_text(encoding="utf-8")
+    stored = source.read_file(path / "domain.pddl", "domain").text
     if " ".join(source.lines(stored)).split() != " ".join(source.lines(asked)).split():
         raise InputError(f"{path / 'domain.pddl'}: differs from the domain asked for; give another folder")

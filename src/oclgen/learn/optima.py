@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from oclgen import fast_downward
-from oclgen.domains.defaults import read_defaults
-from oclgen.errors import InputError, InvalidPlanError
+from oclgen.errors import InputError, InvalidPlanError, OclgenError
 from oclgen.learn import dataset
+from oclgen.learn.problems import folder_defaults
 from oclgen.parallel import run_unordered
 from oclgen.pddl.source import read_file
 from oclgen.pddl.validate import validate
@@ -76,20 +76,20 @@ def prove_all(
     folder: Path, *, split: str, limit: int | None, time_limit: float, memory_limit: int, workers: int
 ) -> Iterator[tuple[int, Proved | None]]:
     """Settle the first `limit` problems; yield how many are left, first with None and then after each result."""
-    optima = Optima(folder)
-    wanted = [name for name, _ in islice(problems(folder, split), limit)]
-    left = {name for name in wanted if not optima.settled(name, time_limit)}
-    yield len(left), None
-    options = translate_options(folder)
-    domain = read_file(folder / "domain.pddl", "domain").text
-    jobs = (
-        Proof(name, domain, text, options, time_limit, memory_limit)
-        for name, text in islice(problems(folder, split), limit)
-        if name in left
-    )
-    for done, proved in enumerate(run_unordered(prove, jobs, workers), 1):
-        optima.add(proved, time_limit)
-        yield len(left) - done, proved
+    with dataset.locked(folder, "optima.lock"):
+        optima = Optima(folder)
+        wanted = [name for name, _ in islice(problems(folder, split), limit)]
+        left = {name for name in wanted if not optima.settled(name, time_limit)}
+        yield len(left), None
+        domain, options = read_file(folder / "domain.pddl", "domain").text, translate_options(folder)
+        jobs = (
+            Proof(name, domain, text, options, time_limit, memory_limit)
+            for name, text in islice(problems(folder, split), limit)
+            if name in left
+        )
+        for done, proved in enumerate(run_unordered(prove, jobs, workers), 1):
+            optima.add(proved, time_limit)
+            yield len(left) - done, proved
 
 
 def problems(folder: Path, split: str) -> Iterator[tuple[str, str]]:
@@ -107,14 +107,17 @@ def problems(folder: Path, split: str) -> Iterator[tuple[str, str]]:
 def translate_options(folder: Path) -> tuple[str, ...]:
     if (folder / "recipe.json").exists():
         return tuple(dataset.open(folder).recipe["translate_options"])
-    defaults = folder / "defaults.toml"
-    return read_defaults(defaults).teacher.translate_options if defaults.exists() else ()
+    defaults = folder_defaults(folder)
+    return defaults.teacher.translate_options if defaults else ()
 
 
 def prove(job: Proof) -> Proved:
     budget = Budget(job.time_limit, memory_bytes=job.memory_limit)
     plans = fast_downward.search("lmcut", job.domain, job.problem, budget, translate_options=job.translate_options)
-    result = run(plans, budget, Counters())
+    try:
+        result = run(plans, budget, Counters())
+    except OclgenError as error:
+        raise type(error)(f"{job.name}: {error}") from None
     if result.plan is None or result.ending is not Ending.EXHAUSTED:
         return Proved(job.name, None, result.seconds)
     verdict = validate(job.domain, job.problem, result.plan)

@@ -13,6 +13,8 @@ from typing import Any
 from oclgen.domains import catalog
 from oclgen.domains.defaults import Defaults, Range, read_defaults
 from oclgen.errors import InputError
+from oclgen.models import find_spec
+from oclgen.pddl.domain import read_domain
 from oclgen.pddl.source import read_file
 
 
@@ -82,14 +84,21 @@ def from_folder(folder: Path) -> Problems:
     files = sorted((folder / "training").glob("*.pddl"), key=lambda file: hashlib.sha256(file.name.encode()).digest())
     if not files:
         raise InputError(f"{folder / 'training'}: holds no .pddl file")
-    defaults = folder / "defaults.toml"
 
     def get(index: int) -> Problem | None:
         return from_file(index, files[index]) if index < len(files) else None
 
     domain_text = read_file(folder / "domain.pddl", "domain").text
     recipe = {"source": folder.resolve().name, "ranges": {}}
-    return Problems(domain_text, get, read_defaults(defaults) if defaults.exists() else None, recipe)
+    return Problems(domain_text, get, folder_defaults(folder), recipe)
+
+
+def folder_defaults(folder: Path) -> Defaults | None:
+    """The folder's own, or those that come with the domain if it is one of the catalogue's."""
+    if (folder / "defaults.toml").exists():
+        return read_defaults(folder / "defaults.toml")
+    spec = find_spec(read_domain(folder / "domain.pddl"))
+    return spec.defaults if spec else None
 
 
 def from_file(index: int, file: Path) -> Problem:

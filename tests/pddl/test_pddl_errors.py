@@ -19,7 +19,7 @@ DOMAIN_MISTAKES = [
     (":action-costs)", "(:action-costs))", 2, "unknown requirement (:action-costs)"),
     (":types", ":type", 3, "unknown section :type"),
     ("parcel letter - thing", "parcel letter - ", 3, "needs a name before it and a type after it"),
-    ("parcel letter - thing", "parcel letter - thing thing", 3, "type thing is declared twice"),
+    ("parcel letter - thing", "parcel ?letter - thing", 3, "expected the name of a type, not '?letter'"),
     ("courier - object", "courier - parcel", 3, "its own ancestor"),
     ("courier - object", "courier - object object - thing", 3, "type object stands above all others"),
     ("depot - place", "depot - plaza", 4, "unknown type plaza"),
@@ -98,6 +98,7 @@ REFUSED_IN_DOMAINS = [
     ("(at ?t depot)", "(increase (total-cost) (+ 1 2))", "arithmetic in action costs is"),
     ("(at ?t depot)", "(increase (total-cost) -1)", "a negative action cost is"),
     ("parcel letter - thing", "parcel letter - (either thing place)", "type parcel with several parents is"),
+    ("parcel letter - thing", "parcel letter - thing parcel - place", "type parcel with several parents is"),
     ("(toll ?a ?b - place) - number", "(toll ?a ?b - place) - place", "with objects as values is"),
 ]
 REFUSED_IN_PROBLEMS = [
@@ -153,6 +154,20 @@ def test_requirements_alone_refuse_nothing() -> None:
 def test_a_parent_type_that_is_only_mentioned_is_declared_by_that() -> None:
     info = read_domain(changed(DELIVERY, "parcel letter - thing", "parcel letter - thing box - item"))
     assert info.types["box"] == "item" and info.types["item"] == "object"
+
+
+def test_a_type_may_be_declared_again_under_a_narrower_parent() -> None:
+    for again in (
+        "place - object place - thing",
+        "place - thing place - object place",
+        "place - (either object thing)",
+    ):
+        info = read_domain(changed(DELIVERY, "parcel letter - thing", f"parcel letter - thing {again}"))
+        assert info.types["place"] == "thing"
+
+
+def test_a_variable_may_touch_the_word_before_it() -> None:
+    assert read_domain(changed(DELIVERY, "(carried ?t)", "(carried?t)")) == read_domain(DELIVERY)
 
 
 def test_types_predicates_and_parameters_may_be_left_out() -> None:

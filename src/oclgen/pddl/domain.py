@@ -101,26 +101,27 @@ def _fresh(node: Node, taken: Container[str], what: str) -> None:
 def _types(group: Group | None) -> dict[str, str | None]:
     """Type -> parent; a parent that is only mentioned hangs under `object`."""
     types: dict[str, str | None] = {ROOT_TYPE: None}
-    declared: set[str] = set()
-    mentioned: dict[str, str | None] = {}
     for node, parents in typed_list(_body(group), "the types"):
         kind = name(node, "a type")
-        if kind in declared:
-            raise bad(node, f"type {kind} is declared twice")
-        if len(parents) > 1:
-            raise unsupported(node, f"type {kind} with several parents is")
-        declared.add(kind)
-        parent = str(parents[0]) if parents else ROOT_TYPE
-        mentioned.setdefault(parent, ROOT_TYPE)
-        if kind != ROOT_TYPE:
-            types[kind] = parent
-        elif parent != ROOT_TYPE:
-            raise bad(node, "type object stands above all others and cannot have a parent")
-    types = mentioned | types
-    types[ROOT_TYPE] = None
+        for parent in parents:
+            _add_type(node, kind, str(parent), types)
+        types.setdefault(kind, ROOT_TYPE)
+    for mentioned in {parent for parent in types.values() if parent is not None} - types.keys():
+        types[mentioned] = ROOT_TYPE
     if group is not None:
         _no_cycle(types, group)
     return types
+
+
+def _add_type(node: Node, kind: str, parent: str, types: dict[str, str | None]) -> None:
+    """A type may be declared again, as long as only one parent says more than `object`."""
+    known = types.get(kind)
+    if kind == ROOT_TYPE and parent != ROOT_TYPE:
+        raise bad(node, "type object stands above all others and cannot have a parent")
+    if known in (None, ROOT_TYPE, parent) and kind != ROOT_TYPE:
+        types[kind] = parent
+    elif parent not in (ROOT_TYPE, known):
+        raise unsupported(node, f"type {kind} with several parents is")
 
 
 def _no_cycle(types: dict[str, str | None], group: Group) -> None:

@@ -8,11 +8,11 @@ from oclgen.interfaces import Atom
 from oclgen.pddl.model import ROOT_TYPE, DomainInfo, Signature
 from oclgen.pddl.source import Group, Node, Word, bad, one_of, shown, unsupported
 
-NAME = re.compile(r"[a-z0-9_][!-'*-:<-~]*")
-VARIABLE = re.compile(r"\?[!-'*-:<-~]+")
+NAME = re.compile(r"[a-z0-9_][!-'*-:<->@-~]*")
+VARIABLE = re.compile(r"\?[!-'*-:<->@-~]+")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?")
 RESERVED = {"and", "or", "not", "imply", "forall", "exists", "when", "either", "preference", "increase", "assign"}
-MAX_ARITY = 30
+MAX_ARITY = 100
 
 Scope = Mapping[str, tuple[str, ...]]
 """The terms that may be used somewhere, with the types each may have."""

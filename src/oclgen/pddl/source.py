@@ -15,7 +15,7 @@ MAX_DEPTH = 100
 MAX_WORD = 200
 MAX_PATH = 4096
 
-TOKEN = re.compile(r"[()]|[^\s()]+")
+TOKEN = re.compile(r"[()]|\??[^\s()?]+|\?")  # a variable may touch the word before it, as in `(at?x)`
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ class Evaluation:
         return [
             run
             for run in self.runs
-            if (run.length is not None and run.length < self.optima.get(run.fingerprint, 0))
+            if (run.outcome == "solved" and (run.length or 0) < self.optima.get(run.fingerprint, 0))
             or (run.outcome == "unsolved" and run.ending == "exhausted" and run.fingerprint in self.best_known)
         ]
 

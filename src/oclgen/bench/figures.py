@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from oclgen.bench.accuracy import with_teacher, with_truth
-from oclgen.bench.evaluation import MAIN, Evaluation
+from oclgen.bench.evaluation import MAIN, OPTIMAL_METHOD, Evaluation
 from oclgen.bench.paper import PAPER
 from oclgen.bench.record import Curve, Estimate, Run
 from oclgen.bench.statistics import (
@@ -138,17 +138,19 @@ def over_time(
 ) -> Picture | Absent:
     """One panel per domain, one curve per method, read off the method's longest runs."""
     domains = evaluation.domains(MAIN)
-    labels = list(dict.fromkeys(entrant.label for entrant in evaluation.main_entrants()))
+    entrants = [entrant for entrant in evaluation.main_entrants() if entrant.label != OPTIMAL_METHOD]
+    labels = list(dict.fromkeys(entrant.label for entrant in entrants))
     if not labels:
         return Absent(key, title, "no runs on the main problems")
     with panels(len(domains)) as (figure, axes):
         for ax, domain in zip(axes, domains, strict=True):
             for index, label in enumerate(labels):
                 entrant = evaluation.longest(MAIN, domain, label)
-                if entrant is not None and label != "lmcut":
+                if entrant is not None:
                     band = curve(evaluation.runs_of(MAIN, domain, entrant), time_grid(entrant.limit))
                     draw_band(ax, band, PAPER.name(label), COLOURS[index % len(COLOURS)], label in CLASSICAL)
-            ax.set(title=PAPER.name(domain), xscale="log", xlabel="seconds", ylabel=axis)
+            seconds = 0.1, max(entrant.limit for entrant in entrants)
+            ax.set(title=PAPER.name(domain), xscale="log", xlabel="seconds", ylabel=axis, xlim=seconds)
             ax.xaxis.set_major_formatter(lambda value, position: f"{value:g}")
         shared_legend(figure, axes)
     return Picture(key, title, caption, figure)

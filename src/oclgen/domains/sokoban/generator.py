@@ -59,14 +59,17 @@ def generate(rng: random.Random, *, grid: int, boxes: int, walls: int) -> str:
 
 
 def board_with_boxes(rng: random.Random, size: int, boxes: int) -> Board:
+    longest = 0  # over restarts too
     for _ in range(MAX_RESTARTS):
         goals = [(row, size - 1) for row in range(size - boxes, size)]
         board = Board(size, (rng.randrange(size), 0), goals, {(row, size - 2) for row, _ in goals})
         try:
             for goal in goals:
                 walk = walk_to_goal(rng, board, goal)
+                candidates = sum(column <= size - 3 for _, column in walk)
                 board.walks.append(walk)
-                place_box(board, walk[box_index(rng, walk, size, is_first=not board.boxes)])
+                place_box(board, walk[box_index(rng, candidates, longest)])
+                longest = max(longest, candidates)
         except WalkStuckError:
             continue
         return board
@@ -106,17 +109,16 @@ def may_enter(board: Board, cell: Cell, mode: str) -> bool:
     return cell[1] >= 1 and board.is_free(cell)
 
 
-def box_index(rng: random.Random, walk: list[Cell], size: int, is_first: bool) -> int:
-    """Uniform over the k walk cells left of the goal walls, with the public generator's off-by-one kept.
+def box_index(rng: random.Random, candidates: int, longest_before: int) -> int:
+    """Uniform over the first k walk cells, those left of the goal walls, with the public generator's off-by-one kept.
 
-    That generator draws from 0..k and reads one past the end of its list for k. What it finds there is, for the first
-    box or when k is a power of two, index 0, and otherwise nearly always the next walk cell, beside the goal column.
+    That generator draws from 0..k and, for k, reads one past the end of its list of indices. There it finds k, left
+    over from a longer list of the same run, and the box starts beside the goal column; or it finds 0, where no list
+    was longer or where the memory allocator has cleared the place (short lists) or the list filled it (powers of two).
     """
-    k = sum(column <= size - 3 for _, column in walk)
-    index = rng.randint(0, k)
-    if index == k and (is_first or k & (k - 1) == 0):
-        return 0
-    return index
+    index = rng.randint(0, candidates)
+    left_over = longest_before > candidates >= 5 and candidates.bit_count() > 1
+    return 0 if index == candidates and not left_over else index
 
 
 def place_box(board: Board, box: Cell) -> None:

@@ -94,20 +94,22 @@ def solve_all(wanted: list[Job], out: Path, workers: int) -> list[Solved]:
 
 
 def from_data_set(folder: Path) -> tuple[str, list[int]]:
-    from oclgen.learn import dataset
+    """The domain, marked where the data set's ranges are not the paper's, and the lengths of all its splits."""
+    from oclgen.learn import dataset, problems
 
     data = dataset.open(folder)
-    name = str(data.recipe.get("source", folder.name))
-    print(f"{folder}: {json.dumps(data.recipe.get('ranges'))}, teacher {data.recipe.get('teacher')}")
+    name = str(data.recipe["source"])
+    if name in PAPER and data.recipe["ranges"] != problems.problems(name, 0, ()).recipe["ranges"]:
+        name += " (other ranges)"
     return name, [row.length for row in data.rows()]
 
 
 def report(lengths: dict[str, list[int]]) -> None:
     """`off` is the difference of the means in standard errors of that difference."""
-    print(f"{'domain':12} {'instances':>9} {'no plan':>7} {'mean length':>16} {'paper':>16} {'off':>6}")
+    print(f"{'domain':26} {'instances':>9} {'no plan':>7} {'mean length':>16} {'paper':>16} {'off':>6}")
     for name, all_lengths in lengths.items():
         known = [length for length in all_lengths if length >= 0]
-        counts = f"{name:12} {len(all_lengths):9} {len(all_lengths) - len(known):7}"
+        counts = f"{name:26} {len(all_lengths):9} {len(all_lengths) - len(known):7}"
         if len(known) < 2:
             print(counts)
             continue

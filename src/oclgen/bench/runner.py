@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,7 +123,7 @@ def release(cores: Sequence[Core]) -> None:
         os.close(core.lock)
 
 
-def run_jobs(jobs: Sequence[Job], cores: Sequence[Core]) -> Iterator[Ended]:
+def run_jobs(jobs: Sequence[Job], cores: Sequence[Core]) -> Generator[Ended, None, None]:
     """Run all jobs, one per core at a time, and yield each when it has ended (its folder lasts until the next one)."""
     waiting = list(reversed(jobs))
     idle = list(cores)
@@ -137,8 +137,8 @@ def run_jobs(jobs: Sequence[Job], cores: Sequence[Core]) -> Iterator[Ended]:
                 if ended is not None:
                     running.remove(child)
                     idle.append(child.core)
-                    yield ended
-                    child.folder.cleanup()
+                    with child.folder:
+                        yield ended
             if running:
                 time.sleep(LOOK_SECONDS)
     finally:

@@ -1,0 +1,107 @@
+"""Configs: the shipped ones are sound, and every mistake is named."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from oclgen.bench.config import Config, read_config
+from oclgen.bench.paper import PAPER
+from oclgen.bench.results import ABLATIONS
+from oclgen.domains import catalog
+from oclgen.errors import InputError
+from oclgen.search import METHODS
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+SHIPPED = sorted(
+    path for path in CONFIGS.glob("*/*.toml") if {"problems", "runs"} <= tomllib.loads(path.read_text()).keys()
+)
+
+
+GOOD = """
+[[problems]]
+domain = "blocksworld"
+count = 2
+
+[[runs]]
+label = "lama"
+method = "lama"
+"""
+
+
+def read(tmp_path: Path, text: str) -> Config:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    return read_config(path)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_shipped_configs_name_only_labels_and_domains_that_exist(path: Path) -> None:
+    config = read_config(path)
+    assert {source.domain for source in config.problems} <= set(catalog.names())
+    assert {run.label for run in config.runs} <= set(PAPER.names)
+    for source in config.problems:
+        if not source.data:
+            spec = catalog.load(source.domain)
+            catalog.overrides(spec, source.ranges)
+
+
+@pytest.mark.parametrize("kind", ["paper", "cpu", "smoke"])
+def test_each_size_has_every_method_ablation_and_experiment(kind: str) -> None:
+    configs = [read_config(path) for path in SHIPPED if path.parent.name == kind]
+    runs = [run for config in configs for run in config.runs]
+    assert {run.method for run in runs} >= {*METHODS, "lama", "lama-first"}
+    assert {run.label for run in runs} >= {*ABLATIONS, "compiled", "not-compiled", "oclgen-loop3", "mcts-loop3"}
+    sets = {name for run in runs for name in run.sets}
+    assert sets == {"main", "failed", "interpolate", "extrapolate"}
+    assert any(config.optima for config in configs) and any(config.estimates for config in configs)
+
+
+def test_the_paper_config_is_the_papers_evaluation() -> None:
+    config = read_config(CONFIGS / "paper" / "main.toml")
+    assert {source.count for source in config.problems} == {1000}
+    limits = {run.label: run.time_limits for run in config.runs}
+    assert limits["oclgen-uniform"] == ("10m",) and limits["lama"] == ("10m", "20m")
+    assert limits["lama-first"] == ("20m",)
+    assert config.optima is not None and config.optima.time_limit == "48h"
+    assert {run.profile for run in config.runs if run.method in METHODS} == {"paper"}
+
+
+def test_the_cpu_config_is_fifty_fresh_problems_a_domain() -> None:
+    config = read_config(CONFIGS / "cpu" / "main.toml")
+    assert {(source.count, source.seed, source.data) for source in config.problems} == {(50, 7, "")}
+    limits = {run.label: run.time_limits for run in config.runs}
+    assert limits["oclgen-uniform"] == limits["lama"] == ("10s", "30s")
+    assert {limits[label] for label in ("mcts-full", "mcts-partial", "astar", "gbfs", "best-of-n")} == {("10s",)}
+
+
+def test_limits_are_read_as_the_command_line_reads_them(tmp_path: Path) -> None:
+    assert read(tmp_path, 'memory_limit = "2G"' + GOOD).memory_limit == 2 << 30
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[[problems", "config.toml"),
+        (GOOD + "surprise = 1\n", "unknown key 'surprise'"),
+        ("colour = 1\n" + GOOD, "unknown key 'colour'"),
+        ("title = 'x'", "'problems' is missing"),
+        (GOOD.replace('"lama"\n', '"llama"\n'), "method must be one of"),
+        (GOOD.replace("count = 2", ""), "count"),
+        (GOOD.replace("count = 2", 'count = "2"'), "count must be of type int"),
+        (GOOD + 'time_limits = ["soon"]\n', "not a duration"),
+        (GOOD + 'sets = ["test"]\n', "problem set 'test'"),
+        (GOOD + '\n[[runs]]\nlabel = "lama"\nmethod = "lmcut"\n', "two runs are labelled 'lama'"),
+        (GOOD.replace("count = 2", 'data = "a"\nfolder = "b"'), "not both"),
+        ('memory_limit = "much"' + GOOD, "memory size"),
+        ("runs = 3\n[[problems]]\ndomain = 'blocksworld'\ncount = 1\n", "list of tables"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        read(tmp_path, text)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nothing\.toml"):
+        read_config(tmp_path / "nothing.toml")

@@ -1,0 +1,106 @@
+"""Problems of a benchmark: no repetitions, none from training, the same ones when it goes on."""
+
+from pathlib import Path
+
+import pytest
+
+from oclgen.bench.config import ProblemSource
+from oclgen.bench.problems import collect
+from oclgen.domains import catalog
+from oclgen.errors import InputError
+from oclgen.learn import dataset
+from oclgen.learn.dataset import Row, Writer
+
+SPEC = catalog.load("blocksworld")
+
+
+def write_data_set(path: Path, rows: list[tuple[str, str, str, int]]) -> None:
+    """(name, split, problem text, length)"""
+    writer = Writer(path, {"source": "blocksworld"}, SPEC.domain_text)
+    for number, (name, split, text, length) in enumerate(rows):
+        prints = collect([ProblemSource("blocksworld", folder=folder_of(path, text))], path / f"look-{number}")
+        writer.append(
+            Row(number, split, name, text, prints[0].fingerprint, "", length, "", 0.0, "lama-first", "{}", 0, "{}")
+        )
+    writer.close()
+
+
+def folder_of(path: Path, text: str) -> str:
+    folder = path / f"one-{abs(hash(text))}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "domain.pddl").write_text(SPEC.domain_text)
+    (folder / "p.pddl").write_text(text)
+    return str(folder)
+
+
+def blocks(count: int, index: int) -> str:
+    return catalog.draw(SPEC, 1, index, catalog.overrides(SPEC, [f"blocks={count}"])).text
+
+
+def test_drawn_problems_differ_by_more_than_names(tmp_path: Path) -> None:
+    problems = collect([ProblemSource("blocksworld", count=12, ranges=("blocks=3",))], tmp_path)
+    assert len({problem.fingerprint for problem in problems}) == 12
+    assert all((tmp_path / problem.problem_file).is_file() for problem in problems)
+
+
+def test_asking_for_more_than_there_are_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="different problems"):
+        collect([ProblemSource("blocksworld", count=100, ranges=("blocks=2",))], tmp_path)
+
+
+def test_the_same_sources_give_the_same_problems_without_drawing_again(tmp_path: Path) -> None:
+    source = ProblemSource("blocksworld", count=3, ranges=("blocks=5",))
+    first = collect([source], tmp_path)
+    (tmp_path / first[0].problem_file).write_text("changed by hand")
+    assert collect([source], tmp_path) == first
+    assert (tmp_path / first[0].problem_file).read_text() == "changed by hand"
+    other = collect([ProblemSource("blocksworld", count=2, ranges=("blocks=5",))], tmp_path)
+    assert other == first[:2]
+
+
+def test_two_sources_of_one_set_do_not_overlap(tmp_path: Path) -> None:
+    source = ProblemSource("blocksworld", count=4, ranges=("blocks=4",))
+    problems = collect([source, source], tmp_path)
+    assert len({problem.fingerprint for problem in problems}) == 8
+
+
+def test_a_split_of_a_data_set_brings_the_teachers_lengths_and_known_optima(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    rows = [("a", "test", blocks(4, 0), 12), ("b", "failed", blocks(5, 1), -1), ("c", "test", blocks(4, 2), 8)]
+    write_data_set(data, rows)
+    (data / "optima.json").write_text('{"a": 10}')
+    problems = collect([ProblemSource("blocksworld", data=str(data), split="test")], tmp_path / "out")
+    assert [(p.name, p.teacher_length, p.optimum) for p in problems] == [("a", 12, 10), ("c", 8, None)]
+    [failed] = collect([ProblemSource("blocksworld", data=str(data), split="failed")], tmp_path / "out")
+    assert (failed.name, failed.teacher_length) == ("b", None)
+
+
+def test_problems_of_excluded_data_sets_are_passed_over(tmp_path: Path) -> None:
+    source = ProblemSource("blocksworld", count=3, ranges=("blocks=4",))
+    first = collect([source], tmp_path / "first")
+    text = (tmp_path / "first" / first[1].problem_file).read_text()
+    write_data_set(tmp_path / "data", [("seen", "train", text, 4)])
+    assert dataset.open(tmp_path / "data").count("train") == 1
+    kept = ProblemSource("blocksworld", count=3, ranges=("blocks=4",), exclude=(str(tmp_path / "data"),))
+    prints = [problem.fingerprint for problem in collect([kept], tmp_path / "second")]
+    assert first[1].fingerprint not in prints
+    assert prints[:2] == [first[0].fingerprint, first[2].fingerprint]
+
+
+def test_a_folder_of_an_unknown_domain_will_do(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, blocks(3, 0))
+    [problem] = collect([ProblemSource("mine", folder=folder)], tmp_path / "out")
+    assert (problem.domain, problem.name) == ("mine", "p")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ProblemSource("nowhere", count=1),
+        ProblemSource("blocksworld", data="nowhere"),
+        ProblemSource("blocksworld", folder="nowhere"),
+    ],
+)
+def test_what_does_not_exist_is_refused(tmp_path: Path, source: ProblemSource) -> None:
+    with pytest.raises(InputError):
+        collect([source], tmp_path)

@@ -1,0 +1,131 @@
+"""Children are bounded, tied to their core, and gone when nobody wants them any more."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import psutil
+import pytest
+
+from oclgen.bench import runner
+from oclgen.bench.jobs import Job
+from oclgen.bench.runner import Core, Ended, free_cores, release, run_jobs
+from oclgen.errors import InputError
+
+
+@pytest.fixture
+def cores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Core]]:
+    """Locks of this test's own: other benchmarks of the machine do not matter here."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    found = free_cores(1)
+    yield found
+    release(found)
+
+
+def job(code: str, seconds: float = 30.0, name: str = "job") -> Job:
+    return Job(name, (sys.executable, "-c", code), seconds, 1 << 30, {"kind": "run"}, ())
+
+
+def run_one(cores: list[Core], code: str, seconds: float = 30.0) -> tuple[Ended, str]:
+    [result] = [(ended, (ended.folder / "stdout").read_text()) for ended in run_jobs([job(code, seconds)], cores)]
+    return result
+
+
+def test_a_child_runs_alone_on_its_core_with_one_thread(cores: list[Core]) -> None:
+    ended, text = run_one(cores, "import os; print(os.sched_getaffinity(0), os.environ['OMP_NUM_THREADS'])")
+    assert text.strip() == f"{{{cores[0].number}}} 1"
+    assert (ended.exit_code, ended.killed) == (0, False)
+    assert ended.peak_memory_kb > 1000 and ended.cpu_seconds > 0
+
+
+def test_exit_codes_signals_and_last_words_are_kept(cores: list[Core]) -> None:
+    codes = ["import sys; sys.exit('oh no')", "import os; os.kill(os.getpid(), 11)"]
+    seen = [(ended.exit_code, ended.last_words()) for ended in run_jobs([job(code) for code in codes], cores)]
+    assert seen == [(1, "oh no"), (-11, "")]
+
+
+def test_a_child_past_its_limit_is_killed_with_its_whole_group(
+    cores: list[Core], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "grace", lambda limit: 1.0)
+    code = (
+        "import subprocess, sys, time, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "child = subprocess.Popen(['sleep', '600']); print(child.pid, flush=True); time.sleep(600)"
+    )
+    ended, text = run_one(cores, code, seconds=1.0)
+    assert ended.killed and ended.exit_code == -9
+    wait_until_gone(int(text))
+
+
+def test_what_a_child_leaves_behind_in_its_group_is_killed(cores: list[Core]) -> None:
+    ended, text = run_one(cores, "import subprocess; print(subprocess.Popen(['sleep', '600']).pid)")
+    assert ended.exit_code == 0
+    wait_until_gone(int(text))
+
+
+def test_a_leak_is_stopped_at_the_memory_bound(cores: list[Core]) -> None:
+    leak = Job("leak", (sys.executable, "-c", "x = bytearray(4 << 30)"), 30.0, 1 << 28, {"kind": "run"}, ())
+    [(code, words)] = [(ended.exit_code, ended.last_words()) for ended in run_jobs([leak], cores)]
+    assert code == 1 and "MemoryError" in words
+
+
+def test_never_two_jobs_on_one_core_and_folders_go_away(cores: list[Core]) -> None:
+    code = "import time; print(time.monotonic()); time.sleep(0.1); print(time.monotonic())"
+    spans, folders = [], []
+    for ended in run_jobs([job(code, name=str(number)) for number in range(3)], cores):
+        spans.append([float(line) for line in (ended.folder / "stdout").read_text().split()])
+        folders.append(ended.folder)
+    assert all(earlier[1] <= later[0] for earlier, later in pairwise(spans))
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_closing_the_iterator_kills_what_runs(cores: list[Core], tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    endless = f"import os, time; open({str(pid_file)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    jobs = [job("print('done')"), job(endless)]
+    runs = run_jobs(jobs, [*cores, Core(cores[0].number, os.dup(cores[0].lock))])
+    next(runs)
+    deadline = time.monotonic() + 30
+    while not (pid_file.exists() and pid_file.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    runs.close()
+    wait_until_gone(int(pid_file.read_text()))
+
+
+def test_a_core_belongs_to_one_benchmark_at_a_time(cores: list[Core], tmp_path: Path) -> None:
+    code = (
+        "from oclgen.bench.runner import free_cores\n"
+        "print([core.number for core in free_cores(None)])"
+    )  # fmt: skip
+    others = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert str(cores[0].number) not in others.stdout
+    taken = [free_cores(1) for _ in range(len(os.sched_getaffinity(0)) - 1)]
+    with pytest.raises(InputError, match="taken by another benchmark"):
+        free_cores(1)
+    for one in taken:
+        release(one)
+
+
+def test_a_child_keeps_its_core_even_if_the_benchmark_is_gone(cores: list[Core]) -> None:
+    """The lock is handed down, so that an orphan's core is not given away while it still runs."""
+    code = f"import os; print(os.fstat({cores[0].lock}).st_ino)"
+    _, text = run_one(cores, code)
+    assert int(text) == os.fstat(cores[0].lock).st_ino
+
+
+def wait_until_gone(pid: int) -> None:
+    """A killed grandchild is collected by init, which may take a moment."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"process {pid} is still there")

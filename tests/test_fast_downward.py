@@ -44,11 +44,18 @@ def drawn(domain: str, *settings: str, index: int = 0) -> tuple[str, str]:
 
 
 def solved(
-    method: str, domain: str, problem: str, seconds: float = 60.0, memory: int | None = None, **options: tuple[str, ...]
+    method: str,
+    domain: str,
+    problem: str,
+    seconds: float = 60.0,
+    memory: int | None = None,
+    translate_options: tuple[str, ...] = (),
 ) -> SearchResult:
     budget = Budget(seconds, memory_bytes=memory)
     counters = Counters()
-    plans = fast_downward.search(method, domain, problem, budget, counters=counters, **options)
+    plans = fast_downward.search(
+        method, domain, problem, budget, counters=counters, translate_options=translate_options
+    )
     return run(plans, budget, counters)
 
 

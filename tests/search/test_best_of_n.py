@@ -1,30 +1,32 @@
-from oclgen.search.anytime import Ending
+import pytest
+
+from oclgen.errors import InputError
+from oclgen.interfaces import Rollout, Step
 from oclgen.search.settings import BestOfNSettings
 from tests.search.running import solve
-from tests.toy import NumberLine, ScriptedPolicy, WanderingPolicy, steps
+from tests.toy import NumberLine, ScriptedPolicy, replays_to_goal
 
-LINE = NumberLine(goal=6, size=10, stride=5)
-
-
-def test_each_iteration_samples_one_batch_of_whole_plans_from_the_start() -> None:
-    policy = WanderingPolicy()
-    result = solve(LINE, policy, None, BestOfNSettings(samples=4), method="best-of-n", iterations=5)
-    call = {"states": [0], "samples": 4, "max_tokens": None, "max_actions": None}
-    assert policy.calls == [call] * 5
-    assert result.counters.rollouts == 20
-    assert result.ending is Ending.ITERATIONS
+LEAP, UP = Step(("leap",), 1.0), Step(("up",), 1.0)
+SHORT_SIGHTED: dict[int, list[Rollout]] = {0: [(LEAP,), (UP,)], 5: [(LEAP,)], 10: [(UP, UP)]}
+"""On the line from 0 to 12 no rollout reaches the goal, but three in a row do; the one that goes to 1 is stuck."""
 
 
-def test_the_shortest_plan_of_a_batch_counts() -> None:
-    policy = ScriptedPolicy({0: [steps(*["up"] * 6), steps("leap", "up"), steps("leap", "nonsense")]})
-    result = solve(LINE, policy, None, BestOfNSettings(samples=3), method="best-of-n", iterations=1)
-    assert result.plan == (("leap",), ("up",))
+def test_rollouts_that_are_shorter_than_plans_are_chained() -> None:
+    task = NumberLine()
+    policy = ScriptedPolicy(SHORT_SIGHTED)
+    result = solve(task, policy, None, BestOfNSettings(samples=2, links=3), method="best-of-n", iterations=1)
+    assert result.plan is not None and len(result.plan) == 4 and replays_to_goal(task, result.plan)
+    assert [call["states"] for call in policy.calls] == [[0], [5, 1], [10]]
+    assert result.counters.rollouts == 5
 
 
-def test_several_links_make_one_plan_of_rollouts_in_a_row() -> None:
-    for links, found in ((1, False), (2, False), (3, True)):
-        policy = ScriptedPolicy({place: [steps("up", "up")] for place in range(10)})
-        settings = BestOfNSettings(samples=1, links=links)
-        result = solve(LINE, policy, None, settings, method="best-of-n", iterations=1)
-        assert (result.plan is not None) == found
-    assert result.plan == (("up",),) * 6
+@pytest.mark.parametrize("links", [1, 2])
+def test_no_chain_is_longer_than_asked_for(links: int) -> None:
+    policy = ScriptedPolicy(SHORT_SIGHTED)
+    result = solve(NumberLine(), policy, None, BestOfNSettings(2, links), method="best-of-n", iterations=1)
+    assert result.plan is None and len(policy.calls) == links
+
+
+def test_a_chain_has_at_least_one_link() -> None:
+    with pytest.raises(InputError, match="links must be at least 1"):
+        BestOfNSettings(links=0)

@@ -143,6 +143,7 @@ class Loop:
                 profile=asked.profile,
                 settings=asked.settings,
             )
+        finetune.check_window(settings.policy.data.window, self.folder(0) / "policy")
 
     def search(self, number: int) -> Iterator[Report]:
         """Search all problems of an iteration with the models of the one before."""
@@ -174,6 +175,8 @@ class Loop:
         wanted = list(numbers)
         finished = {line["problem"] for line in read_lines(path)}
         left = [number for number in wanted if number not in finished]
+        if not left:
+            return
         rows = pool.rows_of(self.data, left)
         journal = Journal(path)
         done = len(wanted) - len(left)

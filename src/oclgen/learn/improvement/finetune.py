@@ -11,8 +11,10 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from oclgen.checkpoint import KINDS, read_settings
-from oclgen.errors import OclgenError
+from oclgen.checkpoint import KINDS, read_settings, read_vocabulary
+from oclgen.errors import InputError, OclgenError
+from oclgen.learn import dataset
+from oclgen.learn.example_store import JOB_ROWS, open_store
 from oclgen.learn.improvement.settings import Finetuning, ImproveSettings
 from oclgen.learn.settings import Model, TrainingSettings
 from oclgen.parallel import run_unordered
@@ -38,7 +40,25 @@ def finetune(settings: ImproveSettings, before: Path, folder: Path, workers: int
         for kind in KINDS
         if not (folder / kind).exists()
     ]
+    for course in courses:
+        encode(course, workers)
     yield from run_unordered(follow, courses, min(workers, len(courses)))
+
+
+def check_window(window: int, policy: Path) -> None:
+    """Refuse windows that do not fit into the network's plan positions."""
+    longest = 1 + max(operator.arity for operator in read_vocabulary(policy / "vocabulary.json").operators)
+    places = read_settings(policy / "settings.json").max_plan
+    if window * longest + 1 > places:
+        raise InputError(f"policy.data.window is {window}, but {places} plan positions hold {(places - 1) // longest}")
+
+
+def encode(course: Course, workers: int) -> None:
+    """Make the examples here, with all workers; the training runs, workers themselves, find them made."""
+    data = dataset.open(course.settings.data.path)
+    vocabulary = read_vocabulary(Path(course.settings.run.initial) / "vocabulary.json")
+    for split in ("train", "val"):
+        open_store(data, split, vocabulary, min(workers, 1 + data.count(split) // JOB_ROWS))
 
 
 def training_settings(kind: str, tuning: Finetuning, initial: Path, data: Path) -> TrainingSettings:

@@ -55,18 +55,16 @@ def draw(settings: Problems, folder: Path, loops: int, workers: int) -> Iterator
 
 
 def choose(data: Dataset, settings: Problems, earlier: list[Choice], rng: random.Random) -> Choice:
-    """The problems of the next iteration, after those of all earlier ones."""
-    if earlier:
-        val, test = earlier[0].val, earlier[0].test
-    else:
-        val, test = (first(data, "val", settings.validation), first(data, "test", settings.test))
+    """The problems of the next iteration, after those of all earlier ones; iteration 0 has none to train on."""
+    if not earlier:
+        return Choice((), first(data, "val", settings.validation), first(data, "test", settings.test))
     used = Counter(number for choice in earlier for number in choice.train)
     train = numbers_of(data, "train")
     if not train:
         raise InputError(f"{data.path}: no problems in split 'train'")
     rng.shuffle(train)
     train.sort(key=lambda number: used[number])
-    return Choice(tuple(train[: settings.per_loop]), val, test)
+    return Choice(tuple(train[: settings.per_loop]), earlier[0].val, earlier[0].test)
 
 
 def first(data: Dataset, split: str, count: int) -> tuple[int, ...]:

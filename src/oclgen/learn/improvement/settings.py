@@ -1,7 +1,7 @@
 """Everything a loop of self-improvement can be told: a TOML file and `table.key=value` overrides, all checked.
 
 The defaults are the paper's Blocksworld loop; `Lessons` holds what goes beyond the paper, each part of it off by
-default. The resolved settings are saved with the loop, and only its length may change when it is resumed.
+default. The resolved settings are saved with the loop and compared when it is resumed.
 
 Paper: Appendix "Self-improvement Details" (tab:ft_hyperparameters, tab:ft_hyperparameters_heuristic_model).
 """
@@ -19,6 +19,7 @@ from oclgen.learn.settings import Data, Optimizer, Run, Schedule, build, parse_t
 from oclgen.search.settings import PROFILES
 
 METHODS = ("oclgen", "mcts")
+CHANGEABLE = ("n_loop", "policy", "heuristic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +143,9 @@ def save_settings(path: Path, settings: ImproveSettings) -> None:
 
 
 def check_unchanged(path: Path, settings: ImproveSettings) -> None:
-    """A loop may become longer; with anything else changed its iterations could not be compared."""
-    saved = dataclasses.replace(read_settings(path), n_loop=settings.n_loop)
-    changed = [f.name for f in dataclasses.fields(saved) if getattr(saved, f.name) != getattr(settings, f.name)]
+    """A loop may become longer and learn otherwise, after a run that diverged say; the rest stays what it was."""
+    saved = read_settings(path)
+    fixed = [field.name for field in dataclasses.fields(saved) if field.name not in CHANGEABLE]
+    changed = [name for name in fixed if getattr(saved, name) != getattr(settings, name)]
     if changed:
-        raise InputError(f"{path}: {changed[0]} has changed; only n_loop may when a loop is resumed")
+        raise InputError(f"{path}: {changed[0]} cannot change when a loop is resumed ({', '.join(CHANGEABLE)} can)")

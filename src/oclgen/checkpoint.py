@@ -20,7 +20,9 @@ from oclgen.errors import InputError
 FORMAT = 1
 KINDS = ("policy", "heuristic")
 ENCODINGS = ("atoms", "words")
-NORM_EPSILON = {"policy": 1e-5, "heuristic": 1e-12}
+NETWORKS = {"policy": ("gpt2",), "heuristic": ("bert", "gpt2")}
+"""Which networks a kind of model can have; the first is the paper's."""
+NORM_EPSILON = {"gpt2": 1e-5, "bert": 1e-12}
 MAX_HEADER_BYTES = 10_000_000
 DTYPES: dict[str, type[np.float32] | type[np.float16]] = {"F32": np.float32, "F16": np.float16}
 
@@ -42,6 +44,7 @@ class ModelSettings:
     max_prompt: int
     max_plan: int = 0  # positions of plan tokens, `<actions>` included (policy)
     max_cost: int = 0  # largest cost-to-go with a class of its own (heuristic)
+    network: str = ""  # a heuristic's: bert, or gpt2: the policy's network, read at the opening token of the plan
     revision: str = ""
 
     def __post_init__(self) -> None:
@@ -49,8 +52,13 @@ class ModelSettings:
             raise InputError(f"settings.json: kind is {self.kind!r}, must be one of {', '.join(KINDS)}")
         if self.encoding not in ENCODINGS:
             raise InputError(f"settings.json: encoding is {self.encoding!r}, must be one of {', '.join(ENCODINGS)}")
-        own_limit = "max_plan" if self.kind == "policy" else "max_cost"
-        for name in ("layers", "heads", "width", "inner", "max_prompt", own_limit):
+        if not self.network:
+            object.__setattr__(self, "network", NETWORKS[self.kind][0])
+        if self.network not in NETWORKS[self.kind]:
+            allowed = " or ".join(NETWORKS[self.kind])
+            raise InputError(f"settings.json: the network of a {self.kind} is {self.network!r}, must be {allowed}")
+        limits = ["max_plan"] * (self.network == "gpt2") + ["max_cost"] * (self.kind == "heuristic")
+        for name in ("layers", "heads", "width", "inner", "max_prompt", *limits):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise InputError(f"settings.json: {name} is {value!r}, must be a positive integer")
@@ -189,25 +197,25 @@ def tensor_shapes(settings: ModelSettings, vocabulary: Vocabulary) -> dict[str, 
     shapes = embedding_shapes(settings, vocabulary)
     for layer in range(settings.layers):
         shapes |= block_shapes(f"block.{layer}", settings.width, settings.inner)
+    shapes |= norm_shapes("norm" if settings.network == "gpt2" else "embedding_norm", settings.width)
     if settings.kind == "policy":
-        return shapes | norm_shapes("norm", settings.width)
-    shapes |= norm_shapes("embedding_norm", settings.width)
+        return shapes
     shapes |= linear_shapes("pooler", settings.width, settings.width)
     return shapes | linear_shapes("classifier", settings.max_cost + 1, settings.width)
 
 
 def embedding_shapes(settings: ModelSettings, vocabulary: Vocabulary) -> dict[str, Shape]:
-    width, policy = settings.width, settings.kind == "policy"
+    width, plans = settings.width, settings.network == "gpt2"
     tokens: dict[str, Shape] = {"token.weight": (vocabulary.size, width)}
     if settings.encoding == "words":
-        positions = settings.max_prompt + (settings.max_plan if policy else 0)
+        positions = settings.max_prompt + (settings.max_plan if plans else 0)
         return tokens | {"position.weight": (positions, width)}
     shapes: dict[str, Shape] = {
         "predicate.weight": (len(vocabulary.predicates), width),
         "argument.weight": (vocabulary.slots, len(vocabulary.objects) + 1, width),
         "segment.weight": (SEGMENTS, width),
     }
-    if policy:
+    if plans:
         return shapes | tokens | {"position.weight": (settings.max_plan, width)}
     return shapes | {"cls": (width,)}
 

@@ -20,11 +20,11 @@ VOCABULARY = Vocabulary(
 
 
 def random_checkpoint(
-    kind: str, encoding: str, *, vocabulary: Vocabulary = VOCABULARY, seed: int = 0, **sizes: int
+    kind: str, encoding: str, *, vocabulary: Vocabulary = VOCABULARY, seed: int = 0, **sizes: Any
 ) -> Checkpoint:
     """Weights large enough that distributions are far from uniform."""
     shape: dict[str, Any] = {"layers": 2, "heads": 2, "width": 32, "inner": 64, "max_prompt": 60} | sizes
-    shape = ({"max_plan": 40} if kind == "policy" else {"max_cost": 30}) | shape
+    shape = {"max_plan": 40} | ({} if kind == "policy" else {"max_cost": 30}) | shape
     settings = ModelSettings(kind, encoding, **shape)
     rng = np.random.default_rng(seed)
     weights: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -20,6 +21,11 @@ class Reference:
 
     def policy(self, prompt: IntArray, plan: IntArray) -> FloatArray:
         """Next-token probabilities after `<actions>` and after each plan token, [1 + plan, vocabulary]."""
+        logits = self.decoded(prompt, plan) @ self.tensors["token.weight"].T
+        return logits.softmax(-1).float().numpy()
+
+    def decoded(self, prompt: IntArray, plan: IntArray) -> Tensor:
+        """The last rows of a decoder: for `<actions>` and for each plan token."""
         tokens = torch.cat([torch.tensor([ACTIONS]), torch.tensor(plan, dtype=torch.long)])
         words, length = self.settings.encoding == "words", len(prompt)
         places = torch.arange(len(tokens)) + (length if words else 0)
@@ -31,10 +37,13 @@ class Reference:
             name = f"block.{layer}"
             x = x + self.attention(name, self.norm(f"{name}.norm1", x), mask)
             x = x + self.feed_forward(name, self.norm(f"{name}.norm2", x), "tanh")
-        logits = self.norm("norm", x[length:]) @ self.tensors["token.weight"].T
-        return logits.softmax(-1).float().numpy()
+        return self.norm("norm", x[length:])
 
     def heuristic(self, prompt: IntArray) -> FloatArray:
+        if self.settings.network == "gpt2":
+            pooled = self.decoded(prompt, np.zeros(0, np.int32))[0]
+            logits = self.linear("classifier", torch.tanh(self.linear("pooler", pooled)))
+            return logits.softmax(-1).float().numpy()
         x = self.prompt(prompt)
         if self.settings.encoding == "atoms":
             x = torch.cat([self.tensors["cls"][None], x])
@@ -73,4 +82,4 @@ class Reference:
 
     def norm(self, name: str, x: Tensor) -> Tensor:
         weight, bias = self.tensors[f"{name}.weight"], self.tensors[f"{name}.bias"]
-        return F.layer_norm(x, (x.shape[-1],), weight, bias, NORM_EPSILON[self.settings.kind])
+        return F.layer_norm(x, (x.shape[-1],), weight, bias, NORM_EPSILON[self.settings.network])

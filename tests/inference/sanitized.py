@@ -8,7 +8,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 import numpy as np
 
 from oclgen.inference import kernel
-from oclgen.inference.native import NativeHeuristicEngine, NativePolicyEngine
+from oclgen.inference.native import NativePolicyEngine
+from oclgen.inference.native_heuristic import native_heuristic_engine
 from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
 
 
@@ -25,7 +26,7 @@ def main(library: str, variant: str) -> None:
                 session.feed(tokens)
             session.keep(np.array([0, 0, rows], np.int32))
             session.probabilities(np.ones((3, VOCABULARY.size), np.bool_))
-        heuristic = NativeHeuristicEngine(random_checkpoint("heuristic", encoding, width=20, inner=13), variant)
+        heuristic = native_heuristic_engine(random_checkpoint("heuristic", encoding, width=20, inner=13), variant)
         heuristic.distributions([random_prompt(rng, encoding, length) for length in range(1, 50)])
 
 

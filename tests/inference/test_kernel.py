@@ -13,7 +13,8 @@ import pytest
 from oclgen.errors import InputError
 from oclgen.inference import kernel
 from oclgen.inference.kernel import load_kernel, variants
-from oclgen.inference.native import NativeHeuristicEngine, NativePolicyEngine
+from oclgen.inference.native import NativePolicyEngine
+from oclgen.inference.native_heuristic import native_heuristic_engine
 from oclgen.inference.native_model import Linear
 from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
 
@@ -52,7 +53,7 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(variant: str) -> None:
 
 def test_a_state_does_not_depend_on_the_states_beside_it() -> None:
     rng = np.random.default_rng(2)
-    engine = NativeHeuristicEngine(random_checkpoint("heuristic", "words", width=64))
+    engine = native_heuristic_engine(random_checkpoint("heuristic", "words", width=64))
     prompts = [random_prompt(rng, "words", length) for length in range(1, 34)]
     together = engine.distributions(prompts)
     for prompt, row in zip(prompts, together, strict=True):
@@ -61,7 +62,7 @@ def test_a_state_does_not_depend_on_the_states_beside_it() -> None:
 
 def test_threads_may_share_a_model() -> None:
     rng = np.random.default_rng(3)
-    engine = NativeHeuristicEngine(random_checkpoint("heuristic", "atoms", width=64))
+    engine = native_heuristic_engine(random_checkpoint("heuristic", "atoms", width=64))
     prompts = [random_prompt(rng, "atoms", length) for length in range(1, 60)]
     expected = engine.distributions(prompts)
     with ThreadPoolExecutor(4) as pool:

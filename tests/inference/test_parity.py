@@ -9,7 +9,8 @@ import pytest
 from oclgen.checkpoint import Checkpoint
 from oclgen.inference.engine import HeuristicEngine, PolicyEngine
 from oclgen.inference.kernel import variants
-from oclgen.inference.native import NativeHeuristicEngine, NativePolicyEngine
+from oclgen.inference.native import NativePolicyEngine
+from oclgen.inference.native_heuristic import native_heuristic_engine
 from oclgen.learn.torch_engine import TorchHeuristicEngine, TorchPolicyEngine
 from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
 from tests.inference.reference import Reference
@@ -28,7 +29,7 @@ POLICY_ENGINES: dict[str, Callable[[Checkpoint], PolicyEngine]] = {
 }
 HEURISTIC_ENGINES: dict[str, Callable[[Checkpoint], HeuristicEngine]] = {
     "torch": lambda checkpoint: TorchHeuristicEngine(checkpoint, "cpu"),
-    **{name: lambda checkpoint, name=name: NativeHeuristicEngine(checkpoint, name) for name in variants()},  # type: ignore[misc]
+    **{name: lambda checkpoint, name=name: native_heuristic_engine(checkpoint, name) for name in variants()},  # type: ignore[misc]
 }
 
 
@@ -54,10 +55,13 @@ def test_policy_probabilities_equal_the_reference(shape: dict[str, Any], encodin
 
 @pytest.mark.parametrize("engine", HEURISTIC_ENGINES)
 @pytest.mark.parametrize("encoding", ["atoms", "words"])
+@pytest.mark.parametrize("network", ["bert", "gpt2"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_heuristic_distributions_equal_the_reference(shape: dict[str, Any], encoding: str, engine: str) -> None:
+def test_heuristic_distributions_equal_the_reference(
+    shape: dict[str, Any], network: str, encoding: str, engine: str
+) -> None:
     rng = np.random.default_rng(2)
-    checkpoint = random_checkpoint("heuristic", encoding, **shape)
+    checkpoint = random_checkpoint("heuristic", encoding, network=network, **shape)
     prompts = [random_prompt(rng, encoding, length) for length in (1, 2, 15, 16, 17, 60)]
     reference = Reference(checkpoint)
     expected = [reference.heuristic(prompt) for prompt in prompts]

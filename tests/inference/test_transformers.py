@@ -6,7 +6,8 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
 from oclgen.checkpoint import Checkpoint
 from oclgen.encoding.vocabulary import ACTIONS
-from oclgen.inference.native import NativeHeuristicEngine, NativePolicyEngine
+from oclgen.inference.native import NativePolicyEngine
+from oclgen.inference.native_heuristic import native_heuristic_engine
 from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
 
 TOLERANCE = 1e-4
@@ -100,7 +101,7 @@ def test_words_heuristic_is_bert_with_a_classifier() -> None:
     model = bert(checkpoint)
     classifier = torch.tensor(checkpoint.weights["classifier.weight"])
     bias = torch.tensor(checkpoint.weights["classifier.bias"])
-    actual = NativeHeuristicEngine(checkpoint).distributions(prompts)
+    actual = native_heuristic_engine(checkpoint).distributions(prompts)
     for prompt, row in zip(prompts, actual, strict=True):
         with torch.no_grad():
             pooled = model(torch.tensor(prompt[:, 0], dtype=torch.long)[None]).pooler_output[0]

@@ -14,7 +14,7 @@ import numpy as np
 from oclgen.checkpoint import Checkpoint
 from oclgen.errors import InputError
 from oclgen.inference.engine import FloatArray, HeuristicEngine, IntArray
-from oclgen.inference.native import NativeHeuristicEngine
+from oclgen.inference.native_heuristic import native_heuristic_engine
 from oclgen.inference.prompts import Prompts, open_checkpoint
 from oclgen.interfaces import State, Task
 
@@ -42,7 +42,7 @@ class ModelHeuristic:
         self._percentile = percentile
         self._max_cost = checkpoint.settings.max_cost
         self._prompts = Prompts(checkpoint)
-        self._engine: HeuristicEngine = engine or NativeHeuristicEngine(checkpoint)
+        self._engine: HeuristicEngine = engine or native_heuristic_engine(checkpoint)
 
     def estimate(self, task: Task, states: Sequence[State]) -> list[float]:
         distribution = self.distribution(task, states)

@@ -1,4 +1,4 @@
-"""The engine without torch: both networks on the compiled kernel, one thread, caches written in place.
+"""The policy without torch: its network on the compiled kernel, one thread, caches written in place.
 
 A prompt's keys and values are computed once, together with those of `<actions>`, and shared by all rows behind
 it; each row has a small cache of its own for the plan tokens it is fed.
@@ -33,7 +33,7 @@ class Prefixes:
         segments["rows"] = self.lengths
         x = np.concatenate([engine.embed_prefix(prompt) for prompt in prompts])
         engine.model.run(x, segments, np.concatenate([engine.visible(prompt) for prompt in prompts]))
-        self.logits = engine.head(x[np.cumsum(self.lengths) - 1])
+        self.last_rows = x[np.cumsum(self.lengths) - 1]
 
 
 class NativeSession:
@@ -54,7 +54,7 @@ class NativeSession:
         self._segments["own_capacity"] = self._capacity
         self._segments["rows"] = 1
         self._place(np.arange(len(owners)))
-        self._logits = self._prefixes.logits[owners]
+        self._logits = engine.head(self._prefixes.last_rows)[owners]
 
     def probabilities(self, allowed: BoolArray | None = None) -> FloatArray:
         return self._normalised(allowed)[:, : self._engine.vocabulary]
@@ -126,7 +126,11 @@ class NativePolicyEngine:
 
     def head(self, x: FloatArray) -> FloatArray:
         """Logits, padded to whole panels."""
-        return self._head(self.model.normalise(x, *self._norm))
+        return self._head(self.normalise(x))
+
+    def normalise(self, x: FloatArray) -> FloatArray:
+        """The norm behind the last block."""
+        return self.model.normalise(x, *self._norm)
 
     def embed_prefix(self, prompt: IntArray) -> FloatArray:
         opening = np.array([ACTIONS], np.int32)
@@ -141,43 +145,3 @@ class NativePolicyEngine:
         limits = np.full(length + 1, length, np.int32)
         limits[-1] = length + 1
         return limits
-
-
-class NativeHeuristicEngine:
-    """A BERT heuristic on the kernel."""
-
-    def __init__(self, checkpoint: Checkpoint, variant: str | None = None) -> None:
-        weights, settings = checkpoint.weights, checkpoint.settings
-        kernel = load_kernel(variant)
-        self.model = NativeModel(kernel, settings, weights)
-        self._embedding = Embedding(checkpoint, lambda table: widen(table, self.model.width))
-        self._opening = widen(weights["cls"][None], self.model.width) if "cls" in weights else None
-        self._norm = tuple(pad(weights[f"embedding_norm.{kind}"], self.model.width) for kind in ("weight", "bias"))
-        pooler = pad(weights["pooler.weight"], settings.width, self.model.width)
-        self._pooler = Linear(kernel, pooler, weights["pooler.bias"])
-        self._classifier = Linear(kernel, weights["classifier.weight"], weights["classifier.bias"])
-        self.classes = settings.max_cost + 1
-
-    def distributions(self, prompts: Sequence[IntArray]) -> FloatArray:
-        """All prompts in one batch without padding; only the first row of each is read in the end."""
-        embedded = [self._embed(prompt) for prompt in prompts]
-        lengths = np.array([len(rows) for rows in embedded], np.int32)
-        x = self.model.normalise(np.concatenate(embedded), *self._norm)
-        capacities = [whole_panels(length) for length in lengths.tolist()]
-        caches = [aligned(self.model.cache_size(capacity)) for capacity in capacities]
-        segments = np.zeros(len(prompts), SEGMENT)
-        segments["own"] = [cache.ctypes.data for cache in caches]
-        segments["own_capacity"] = capacities
-        segments["rows"] = lengths
-        self.model.run(x, segments, np.repeat(lengths, lengths))
-        pooled = np.tanh(self._pooler(x[np.cumsum(lengths) - lengths]))
-        logits = self._classifier(pooled)
-        self.model.kernel.normalise(*self._shape(logits), None, address(logits))
-        return logits[:, : self.classes]
-
-    def _shape(self, logits: FloatArray) -> tuple[int, int, int]:
-        return len(logits), self.classes, logits.shape[1]
-
-    def _embed(self, prompt: IntArray) -> FloatArray:
-        rows = self._embedding.prompt(prompt)
-        return rows if self._opening is None else np.concatenate([self._opening, rows])

@@ -59,7 +59,7 @@ class NativeModel:
         self.layers, self.heads = settings.layers, settings.heads
         self.head = whole_panels(settings.width // settings.heads)
         self.width = self.heads * self.head
-        self.encoder = settings.kind == "heuristic"
+        self.encoder = settings.network == "bert"
         self._arrays: list[FloatArray] = []
         self._blocks = (Block * settings.layers)(*(self._block(f"block.{i}", weights) for i in range(settings.layers)))
         self._model = Model(
@@ -70,7 +70,7 @@ class NativeModel:
             whole_panels(settings.inner),
             settings.width,
             self.encoder,
-            NORM_EPSILON[settings.kind],
+            NORM_EPSILON[settings.network],
         )
 
     def cache_size(self, capacity: int) -> int:

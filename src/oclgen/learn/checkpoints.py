@@ -23,7 +23,7 @@ from safetensors.numpy import save
 from torch import nn
 
 from oclgen import __version__
-from oclgen.checkpoint import FORMAT, ModelSettings, load_checkpoint
+from oclgen.checkpoint import FORMAT, ModelSettings, load_checkpoint, read_settings
 from oclgen.encoding import Vocabulary
 from oclgen.errors import InputError
 
@@ -83,11 +83,15 @@ def network_weights(network: nn.Module) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def load_weights(network: nn.Module, folder: Path, settings: ModelSettings) -> None:
-    """Start from the weights of a checkpoint of the same shape."""
-    checkpoint = load_checkpoint(folder, settings.kind)
-    if dataclasses.replace(checkpoint.settings, revision=settings.revision) != settings:
+    """Start from the weights of a checkpoint of the same shape; a heuristic with a policy's network may start from a
+    policy's weights, all but its last two layers."""
+    from_policy = settings.kind == "heuristic" and read_settings(folder / "settings.json").kind == "policy"
+    checkpoint = load_checkpoint(folder, "policy" if from_policy else settings.kind)
+    expected = dataclasses.replace(settings, kind="policy", max_cost=0) if from_policy else settings
+    if dataclasses.replace(checkpoint.settings, revision=settings.revision) != expected:
         raise InputError(f"{folder}: its network has another shape than [model] asks for")
-    network.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in checkpoint.weights.items()})
+    weights = {name: torch.from_numpy(value.copy()) for name, value in checkpoint.weights.items()}
+    network.load_state_dict(weights, strict=not from_policy)
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> None:

@@ -30,7 +30,7 @@ class Block(nn.Module):
 
     def __init__(self, settings: ModelSettings, dropout: float) -> None:
         super().__init__()
-        width, epsilon = settings.width, NORM_EPSILON[settings.kind]
+        width, epsilon = settings.width, NORM_EPSILON[settings.network]
         self.heads = settings.heads
         self.norm1 = nn.LayerNorm(width, eps=epsilon)
         self.attention = nn.Linear(width, 3 * width)
@@ -107,7 +107,7 @@ class PolicyNetwork(AtomEmbedding):
             self.add_atoms(vocabulary, settings.width)
         self.dropout = nn.Dropout(dropout)
         self.block = nn.ModuleList(Block(settings, dropout) for _ in range(settings.layers))
-        self.norm = nn.LayerNorm(settings.width, eps=NORM_EPSILON["policy"])
+        self.norm = nn.LayerNorm(settings.width, eps=NORM_EPSILON["gpt2"])
         initialise(self, residual_depth=2 * settings.layers)
 
     def forward(self, prompt: Tensor, prompt_len: Tensor, plan: Tensor, plan_len: Tensor) -> Tensor:
@@ -180,7 +180,7 @@ class HeuristicNetwork(AtomEmbedding):
         else:
             self.add_atoms(vocabulary, settings.width)
             self.cls = nn.Parameter(torch.empty(settings.width))
-        self.embedding_norm = nn.LayerNorm(settings.width, eps=NORM_EPSILON["heuristic"])
+        self.embedding_norm = nn.LayerNorm(settings.width, eps=NORM_EPSILON["bert"])
         self.dropout = nn.Dropout(dropout)
         self.block = nn.ModuleList(Block(settings, dropout) for _ in range(settings.layers))
         self.pooler = nn.Linear(settings.width, settings.width)
@@ -210,6 +210,27 @@ class HeuristicNetwork(AtomEmbedding):
             x = block.norm1(x[:, rows] + block.attended(x, attend, rows))
             x = block.norm2(x + block.expanded(x, "none"))
         return x
+
+
+class PlanStartHeuristic(PolicyNetwork):
+    """A policy's network that, where a plan would begin, scores its length instead of its first token.
+
+    Not the paper's: it can start from a trained policy, which knows already what is in place and what is not.
+    """
+
+    def __init__(self, settings: ModelSettings, vocabulary: Vocabulary, dropout: float = 0.0) -> None:
+        super().__init__(settings, vocabulary, dropout)
+        self.pooler = nn.Linear(settings.width, settings.width)
+        self.classifier = nn.Linear(settings.width, settings.max_cost + 1)
+        initialise(self, residual_depth=2 * settings.layers)
+
+    def forward(self, prompt: Tensor, prompt_len: Tensor) -> Tensor:  # type: ignore[override]
+        """Scores [batch, max_cost + 1]."""
+        opening = prompt.new_full((len(prompt), 1), ACTIONS)
+        forward = self.words if self.settings.encoding == "words" else self.atoms
+        pooled = self.norm(forward(prompt, prompt_len, opening, torch.ones_like(prompt_len)))
+        scores: Tensor = self.classifier(self.dropout(torch.tanh(self.pooler(pooled))))
+        return scores
 
 
 def padding_mask(lengths: Tensor, size: int, dtype: torch.dtype) -> Tensor:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from oclgen.checkpoint import ModelSettings
 from oclgen.encoding import Vocabulary
 from oclgen.learn.examples import Batch
-from oclgen.learn.networks import HeuristicNetwork, PolicyNetwork
+from oclgen.learn.networks import HeuristicNetwork, PlanStartHeuristic, PolicyNetwork
 
 
 class Sums(NamedTuple):
@@ -28,7 +28,9 @@ class Sums(NamedTuple):
 
 
 def make_network(settings: ModelSettings, vocabulary: Vocabulary, dropout: float) -> nn.Module:
-    kind = PolicyNetwork if settings.kind == "policy" else HeuristicNetwork
+    if settings.kind == "policy":
+        return PolicyNetwork(settings, vocabulary, dropout)
+    kind = HeuristicNetwork if settings.network == "bert" else PlanStartHeuristic
     return kind(settings, vocabulary, dropout)
 
 

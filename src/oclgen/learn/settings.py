@@ -31,6 +31,7 @@ class Model:
     max_prompt: int = 512
     max_plan: int = 0  # policy: positions of plan tokens, the opening one included
     max_cost: int = 0  # heuristic: largest cost-to-go that has a class of its own
+    network: str = ""  # heuristic: bert (the paper's), or gpt2: a policy's network with a classifier on top
     dropout: float = 0.0
 
     def __post_init__(self) -> None:

@@ -16,7 +16,8 @@ from oclgen.checkpoint import Checkpoint
 from oclgen.encoding.vocabulary import ACTIONS
 from oclgen.errors import InputError
 from oclgen.inference.engine import BoolArray, FloatArray, IntArray
-from oclgen.learn.networks import Block, HeuristicNetwork, PolicyNetwork
+from oclgen.learn.networks import Block, PolicyNetwork
+from oclgen.learn.objectives import make_network
 
 Cache = list[tuple[Tensor, Tensor]]
 """Keys and values of each layer, [rows, heads, positions, width / heads]."""
@@ -151,11 +152,11 @@ class TorchSession:
 
 
 class TorchHeuristicEngine:
-    """A BERT heuristic on any torch device."""
+    """A heuristic on any torch device."""
 
     def __init__(self, checkpoint: Checkpoint, device: str = "cuda") -> None:
         self._device = find_device(device)
-        self._network = HeuristicNetwork(checkpoint.settings, checkpoint.vocabulary)
+        self._network = make_network(checkpoint.settings, checkpoint.vocabulary, dropout=0.0)
         self._network.load_state_dict(state_dict(checkpoint))
         self._network.eval().to(self._device)
 

@@ -146,6 +146,8 @@ INLINE void wide_tiles(const int rows, const int wide, int panels, int depth, co
     int p = 0;
     for (; p + wide <= panels; p += wide)
         tile(rows, wide, depth, a, a_stride, b + p * panel_stride, b_stride, panel_stride, c + p * PANEL, c_stride);
+    for (; wide > 2 && p + 2 <= panels; p += 2)
+        tile(rows, 2, depth, a, a_stride, b + p * panel_stride, b_stride, panel_stride, c + p * PANEL, c_stride);
     for (; p < panels; p++)
         tile(rows, 1, depth, a, a_stride, b + p * panel_stride, b_stride, panel_stride, c + p * PANEL, c_stride);
 }
@@ -342,10 +344,15 @@ static void attend_strip(const model *m, int layer, int rows, const segment *con
     }
 }
 
+/* Rows are taken together where they look at the same positions: behind one prefix, or in one cache. */
+INLINE int same_strip(const segment *a, const segment *b) {
+    return a == b || (a->prefix_length && a->prefix == b->prefix);
+}
+
 static void attend(const model *m, int layer, int rows, const segment *const *owners, const int32_t *limits,
                    const workspace *w) {
     for (int first = 0, last; first < rows; first = last) {
-        for (last = first + 1; last < rows && owners[last]->prefix == owners[first]->prefix; last++)
+        for (last = first + 1; last < rows && same_strip(owners[first], owners[last]); last++)
             ;
         for (int height; first < last; first += height) {
             height = strip_height(last - first);

@@ -147,13 +147,16 @@ def recipes(lesson: Lesson, data: Dataset, vocabulary: Path, seconds: float) -> 
     """Settings of both models; those of a run that has begun stay as they are."""
     words = Vocabulary.from_json(vocabulary.read_text(encoding="utf-8"))
     stores = [open_store(data, split, words, lesson.workers) for split in ("train", "val")]
-    fresh = (
-        policy_settings(lesson.data, vocabulary, words, stores, POLICY_SHARE * seconds, lesson.seed),
-        heuristic_settings(lesson.data, vocabulary, stores, HEURISTIC_SHARE * seconds, lesson.seed),
-    )
-    for settings in fresh:
-        begun = lesson.work / settings.kind
-        yield read_settings(begun / "settings.json") if (begun / "state.pt").exists() else settings
+    policy = begun(lesson, policy_settings(lesson.data, vocabulary, words, stores, POLICY_SHARE * seconds, lesson.seed))
+    yield policy
+    trained = lesson.work / "policy" / "best"
+    yield begun(lesson, heuristic_settings(policy, trained, stores, HEURISTIC_SHARE * seconds))
+
+
+def begun(lesson: Lesson, settings: TrainingSettings) -> TrainingSettings:
+    """The settings that a run began with, if it did."""
+    folder = lesson.work / settings.kind
+    return read_settings(folder / "settings.json") if (folder / "state.pt").exists() else settings
 
 
 def report(lesson: Lesson) -> str:

@@ -43,19 +43,15 @@ def policy_settings(
 
 
 def heuristic_settings(
-    data: Path, vocabulary: Path, stores: list[Store], seconds: float, seed: int
+    policy: TrainingSettings, trained: Path, stores: list[Store], seconds: float
 ) -> TrainingSettings:
+    """The policy's network with a classifier on top, started from the trained policy: it then learns several times
+    faster than a network of its own."""
     longest = max(int(store.length.max()) for store in stores)
-    model = Model(
-        layers=3,
-        heads=4,
-        width=128 if seconds >= HOUR / 4 else 96,
-        inner=512,
-        max_prompt=longest_prompt(stores),
-        max_cost=int(longest * HEADROOM) + 10,
-    )
-    source = Data(str(data), vocabulary=str(vocabulary), shuffle_names=True, batch_tokens=6000)
-    return shared("heuristic", model, source, seconds, seed, Generation())
+    model = replace(policy.model, network="gpt2", max_cost=int(longest * HEADROOM) + 10)
+    settings = shared("heuristic", model, replace(policy.data, window=0), seconds, policy.run.seed, Generation())
+    optimizer = replace(settings.optimizer, lr=0.002, hidden_lr=0.01)
+    return replace(settings, optimizer=optimizer, run=replace(settings.run, initial=str(trained)))
 
 
 def shared(kind: str, model: Model, data: Data, seconds: float, seed: int, generation: Generation) -> TrainingSettings:

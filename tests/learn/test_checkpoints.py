@@ -1,5 +1,6 @@
 """Writing checkpoints and run states: whole or not at all, and readable without torch."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from oclgen.checkpoint import ModelSettings, load_checkpoint
 from oclgen.encoding.vocabulary import Pool, Symbol, Vocabulary
 from oclgen.errors import InputError
 from oclgen.learn.checkpoints import Origin, export, load_state, load_weights, network_weights, save_state, ship
-from oclgen.learn.networks import HeuristicNetwork, PolicyNetwork
+from oclgen.learn.networks import HeuristicNetwork, PlanStartHeuristic, PolicyNetwork
 
 VOCABULARY = Vocabulary(
     domain="toy",
@@ -21,11 +22,13 @@ VOCABULARY = Vocabulary(
     pools=(Pool(("object",), ("a", "b", "c"), meaningful=False),),
     left_out=(),
 )
+ENDS = ("weight", "bias")
 ORIGIN = Origin(VOCABULARY, "(define (domain toy))", {"source": "toy"})
 
 
 def shape(kind: str, encoding: str) -> ModelSettings:
-    return ModelSettings(kind, encoding, 2, 2, 8, 16, max_prompt=10, max_plan=7, max_cost=5)
+    limit = {"max_plan": 7} if kind == "policy" else {"max_cost": 5}
+    return ModelSettings(kind, encoding, 2, 2, 8, 16, max_prompt=10, **limit)
 
 
 def write(folder: Path, kind: str, encoding: str) -> torch.nn.Module:
@@ -70,6 +73,16 @@ def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
     network = write(tmp_path / "model", "policy", "atoms")
     with pytest.raises(InputError, match="another shape"):
         load_weights(network, tmp_path / "model", ModelSettings("policy", "atoms", 3, 2, 8, 16, 10, 7))
+
+
+def test_a_heuristic_can_start_from_a_policy(tmp_path: Path) -> None:
+    policy = write(tmp_path / "model", "policy", "atoms").state_dict()
+    settings = dataclasses.replace(shape("policy", "atoms"), kind="heuristic", max_cost=9)
+    heuristic = PlanStartHeuristic(settings, VOCABULARY)
+    load_weights(heuristic, tmp_path / "model", settings)
+    own = heuristic.state_dict()
+    assert all(torch.equal(own[name], value) for name, value in policy.items())
+    assert own.keys() - policy.keys() == {f"{layer}.{end}" for layer in ("pooler", "classifier") for end in ENDS}
 
 
 def test_a_state_survives_a_crash_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,15 @@
 """The networks against transformers' own classes, and the promises of the `atoms` prompt."""
 
+import dataclasses
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
 
 from oclgen.checkpoint import ModelSettings, tensor_shapes
 from oclgen.encoding.vocabulary import ACTIONS, Pool, Symbol, Vocabulary
-from oclgen.learn.networks import HeuristicNetwork, PolicyNetwork
+from oclgen.learn.networks import HeuristicNetwork, PlanStartHeuristic, PolicyNetwork
 
 VOCABULARY = Vocabulary(
     domain="toy",
@@ -32,6 +35,14 @@ def policy(encoding: str) -> PolicyNetwork:
 def heuristic(encoding: str) -> HeuristicNetwork:
     torch.manual_seed(6)
     network = HeuristicNetwork(shape("heuristic", encoding), VOCABULARY)
+    disturb(network)
+    return network
+
+
+def plan_start_heuristic(encoding: str) -> PlanStartHeuristic:
+    torch.manual_seed(7)
+    settings = dataclasses.replace(shape("heuristic", encoding), network="gpt2")
+    network = PlanStartHeuristic(settings, VOCABULARY)
     disturb(network)
     return network
 
@@ -169,9 +180,12 @@ def test_padding_and_company_do_not_change_a_policys_scores(encoding: str) -> No
     torch.testing.assert_close(together, torch.cat(alone), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("make", [heuristic, plan_start_heuristic])
 @pytest.mark.parametrize("encoding", ["atoms", "words"])
-def test_padding_and_company_do_not_change_a_heuristics_scores(encoding: str) -> None:
-    network = heuristic(encoding)
+def test_padding_and_company_do_not_change_a_heuristics_scores(
+    encoding: str, make: Callable[[str], torch.nn.Module]
+) -> None:
+    network = make(encoding)
     prompt, prompt_len, _, _ = batch(encoding)
     alone = [network(prompt[i : i + 1, : prompt_len[i]], prompt_len[i : i + 1]) for i in range(3)]
     torch.testing.assert_close(network(prompt, prompt_len), torch.cat(alone), rtol=1e-4, atol=1e-4)

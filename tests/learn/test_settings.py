@@ -1,5 +1,6 @@
 """Settings are checked before anything is loaded."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,9 @@ def test_a_wrong_type_is_refused(tmp_path: Path) -> None:
     ("override", "message"),
     [
         ("model.heads=3", "multiple of model.heads"),
-        ("model.max_plan=0", "a policy needs model.max_plan"),
+        ("model.max_plan=0", "a policy like this needs model.max_plan"),
+        ("model.network=bert", "model.network of a policy must be gpt2"),
+        ("kind=heuristic", "a heuristic needs model.max_cost"),
         ("data.batch_tokens=5", "batch_examples or batch_tokens"),
         ("schedule.epochs=3", "exactly one of steps, epochs and time"),
         ("schedule.name=linear", "constant, cosine or trapezoid"),
@@ -60,6 +63,15 @@ def test_nonsense_is_refused(tmp_path: Path, override: str, message: str) -> Non
     path = recipe(tmp_path, "[schedule]\nsteps = 10\n")
     with pytest.raises(InputError, match=message):
         read_settings(path, overrides=[override])
+
+
+def test_a_small_heuristic_fits_the_policy_it_starts_from() -> None:
+    for path in RECIPES:
+        settings = read_settings(path)
+        if settings.run.initial:
+            policy = read_settings(path.with_name(path.name.replace("heuristic-", "policy-")))
+            shared = dataclasses.replace(settings.model, max_cost=0, network="", dropout=0.0)
+            assert dataclasses.replace(policy.model, dropout=0.0) == shared
 
 
 def test_overrides_win_and_keep_their_types(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from oclgen.checkpoint import ENCODINGS, KINDS, ModelSettings
+from oclgen.checkpoint import ENCODINGS, KINDS, NETWORKS, ModelSettings
 from oclgen.errors import InputError
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -29,7 +29,7 @@ class Model:
     width: int = 128
     inner: int = 512
     max_prompt: int = 512
-    max_plan: int = 0  # policy: positions of plan tokens, the opening one included
+    max_plan: int = 0  # gpt2: positions of plan tokens, the opening one included
     max_cost: int = 0  # heuristic: largest cost-to-go that has a class of its own
     network: str = ""  # heuristic: bert (the paper's), or gpt2: a policy's network with a classifier on top
     dropout: float = 0.0
@@ -154,8 +154,11 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         require(self.kind in KINDS, f"kind must be one of {', '.join(KINDS)}")
-        limit = self.model.max_plan if self.kind == "policy" else self.model.max_cost
-        require(limit > 0, f"a {self.kind} needs model.{'max_plan' if self.kind == 'policy' else 'max_cost'}")
+        networks = NETWORKS[self.kind]
+        network = self.model.network or networks[0]
+        require(network in networks, f"model.network of a {self.kind} must be {' or '.join(networks)}")
+        require(network != "gpt2" or self.model.max_plan > 0, f"a {self.kind} like this needs model.max_plan")
+        require(self.kind == "policy" or self.model.max_cost > 0, "a heuristic needs model.max_cost")
 
     def shape(self, revision: str = "") -> ModelSettings:
         """What a checkpoint's settings.json says of the network."""

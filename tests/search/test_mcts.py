@@ -37,8 +37,8 @@ def test_expected_lengths_are_normalised_among_siblings() -> None:
 
 
 def test_children_widen_with_the_visits() -> None:
-    allowed = [allowed_children(TreeNode("s", visits=visits), MctsSettings()) for visits in (1, 4, 9, 10)]
-    assert allowed == [2, 4, 6, 7]
+    allowed = [allowed_children(TreeNode("s", visits=visits), MctsSettings()) for visits in (1, 2, 16, 17, 82)]
+    assert allowed == [1, 2, 2, 3, 4]
 
 
 def test_the_tree_opens_the_likeliest_children_first() -> None:

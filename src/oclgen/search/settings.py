@@ -76,9 +76,9 @@ class MctsSettings:
     """Weight of the chance of success against plan length."""
     c_puct: float = 1.0
     """Weight of exploration."""
-    widening_factor: float = 2.0
-    widening_exponent: float = 0.5
-    """A node visited N times has at most ceil(factor * N ** exponent) children."""
+    widening_factor: float = 1.0
+    widening_exponent: float = 0.25
+    """A node visited N times has at most ceil(factor * N ** exponent) children; the paper names no constants."""
 
     def __post_init__(self) -> None:
         check_least("samples", self.samples, 1)

@@ -79,10 +79,14 @@ def test_no_pairs_give_no_comparison() -> None:
     assert compare([], []) is None
 
 
-def test_wilson_interval_gives_the_published_value_and_does_not_collapse() -> None:
-    low, high = wilson(81, 263)  # Newcombe 1998, Table I
-    assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
-    assert wilson(10, 10)[0] < 0.75 and wilson(0, 10)[1] > 0.25
+def test_wilson_intervals_give_the_published_value_and_scipys() -> None:
+    low, high = wilson(np.asarray([81.0]), 263)  # Newcombe 1998, Table I
+    assert (round(low[0], 4), round(high[0], 4)) == (0.2553, 0.3662)
+    low, high = wilson(np.arange(11.0), 10)
+    for successes in range(11):
+        expected = stats.binomtest(successes, 10).proportion_ci(method="wilson")
+        assert (low[successes], high[successes]) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    assert np.isnan(wilson(np.zeros(1), 0)[0])
 
 
 def test_ipc_scores() -> None:

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 
 from oclgen.bench.accuracy import with_teacher, with_truth
 from oclgen.bench.evaluation import MAIN, OPTIMAL_METHOD, Evaluation
@@ -34,6 +36,7 @@ GREY = "#7d8590"
 COLOURS = ("#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#009e73", "#b5a200", "#cc79a7", "#8c6bb1", "#a0785a", "#4d9221")
 CLASSICAL = ("lama", "lama-first", "lmcut")
 EXAMPLES = 3
+LEGEND_INCHES = 0.7
 STYLE = {
     "font.size": 9.5,
     "font.family": "DejaVu Sans",
@@ -46,6 +49,7 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": GREY,
     "grid.alpha": 0.18,
     "xtick.color": GREY,
@@ -74,17 +78,25 @@ class Picture:
         out = io.BytesIO()
         with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]
             self.figure.savefig(out, format=kind, **options)  # type: ignore[arg-type]
-        self.figure.set_layout_engine("none")  # laid out once is enough
         return out.getvalue()
 
 
 @contextmanager
 def panels(count: int, columns: int = 2, height: float = 2.9) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A grid of `count` axes in the house style."""
+    """A grid of `count` axes in the house style, with room for a legend below."""
     columns = min(columns, count)
     rows = math.ceil(count / columns)
+    width, tall = (9.2 if columns > 1 else 6.0), height * rows + LEGEND_INCHES
     with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]
-        figure = Figure(figsize=(9.2 if columns > 1 else 6.0, height * rows), layout="constrained")
+        figure = Figure(figsize=(width, tall))
+        figure.subplots_adjust(
+            left=0.62 / width,
+            right=1 - 0.12 / width,
+            top=1 - 0.3 / tall,
+            bottom=(LEGEND_INCHES + 0.45) / tall,
+            wspace=0.7 / (width / columns - 0.7),
+            hspace=0.85 / (height - 0.85),
+        )
         axes = [figure.add_subplot(rows, columns, index + 1) for index in range(count)]
         yield figure, axes
 
@@ -151,7 +163,7 @@ def over_time(
                     draw_band(ax, band, PAPER.name(label), COLOURS[index % len(COLOURS)], label in CLASSICAL)
             seconds = 0.1, max(entrant.limit for entrant in entrants)
             ax.set(title=PAPER.name(domain), xscale="log", xlabel="seconds", ylabel=axis, xlim=seconds)
-            ax.xaxis.set_major_formatter(lambda value, position: f"{value:g}")
+            plain_ticks(ax.xaxis)
         shared_legend(figure, axes)
     return Picture(key, title, caption, figure)
 
@@ -161,19 +173,26 @@ def draw_band(ax: Axes, band: Band, name: str, colour: str, dashed: bool) -> Non
     ax.fill_between(band.seconds, band.low, band.high, color=colour, alpha=0.10, linewidth=0)
 
 
+def plain_ticks(axis: Axis) -> None:
+    """A logarithmic axis with ordinary numbers on it."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=8))
+    axis.set_major_formatter(lambda value, position: f"{value:g}")
+    axis.set_minor_locator(NullLocator())
+
+
 def shared_legend(figure: Figure, axes: Sequence[Axes]) -> None:
     """One legend below all panels."""
     entries = {name: line for ax in axes for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
     if entries:
-        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=min(4, len(entries)))
+        figure.legend(entries.values(), entries.keys(), loc="lower center", ncols=min(4, len(entries)))
 
 
 def error_picture(evaluation: Evaluation) -> Picture | Absent:
     """Histograms of absolute errors of the mode against the teacher's lengths, or else against proven optima."""
     key, title = "heuristic_errors", "Errors of the heuristic"
     found = [
-        (domain, label, pairs, name)
-        for domain, label in estimated(evaluation)
+        (domain, pairs, name)
+        for domain, label in first_models(evaluation)
         for pairs, name in (
             (with_teacher(evaluation, domain, label), "teacher's length"),
             (with_truth(evaluation, domain, label), "optimum"),
@@ -183,11 +202,9 @@ def error_picture(evaluation: Evaluation) -> Picture | Absent:
     if not found:
         return Absent(key, title, "no heuristic estimates for problems with a known length")
     with panels(len(found), height=2.5) as (figure, axes):
-        for ax, (domain, label, pairs, name) in zip(axes, found, strict=True):
+        for ax, (domain, pairs, name) in zip(axes, found, strict=True):
             draw_errors(ax, pairs)
-            ax.set(
-                title=f"{PAPER.name(domain)} – {PAPER.name(label)}", xlabel=f"|estimate − {name}|", ylabel="problems"
-            )
+            ax.set(title=PAPER.name(domain), xlabel=f"|estimate − {name}|", ylabel="problems")
         shared_legend(figure, axes)
     caption = (
         "Absolute errors of the estimate for initial states against the length of the teacher's plan (how well the "
@@ -208,8 +225,7 @@ def draw_errors(ax: Axes, pairs: Sequence[tuple[Estimate, int]]) -> None:
 def distribution_picture(evaluation: Evaluation) -> Picture | Absent:
     """A few whole distributions per domain and model: small, middle and large problems."""
     key, title = "cost_distributions", "Examples of predicted cost distributions"
-    models = dict(reversed(estimated(evaluation)))
-    chosen = [example for domain in PAPER.ordered(models) for example in examples(evaluation, domain, models[domain])]
+    chosen = [example for domain, label in first_models(evaluation) for example in examples(evaluation, domain, label)]
     if not chosen:
         return Absent(key, title, "no heuristic estimates")
     with panels(len(chosen), columns=EXAMPLES, height=2.1) as (figure, axes):
@@ -220,10 +236,13 @@ def distribution_picture(evaluation: Evaluation) -> Picture | Absent:
     return Picture(key, title, caption, figure)
 
 
-def estimated(evaluation: Evaluation) -> list[tuple[str, str]]:
-    pairs = {(estimate.domain, estimate.label) for estimate in evaluation.estimates}
-    domains, labels = PAPER.ordered({d for d, _ in pairs}), PAPER.ordered({label for _, label in pairs})
-    return [(domain, label) for domain in domains for label in labels if (domain, label) in pairs]
+def first_models(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """Each domain with the label of its model that was there first (the one before any self-improvement)."""
+    domains = PAPER.ordered({estimate.domain for estimate in evaluation.estimates})
+    return [
+        (domain, PAPER.ordered({each.label for each in evaluation.estimates if each.domain == domain})[0])
+        for domain in domains
+    ]
 
 
 def examples(evaluation: Evaluation, domain: str, label: str) -> list[Estimate]:
@@ -246,8 +265,7 @@ def draw_distribution(ax: Axes, estimate: Estimate, evaluation: Evaluation) -> N
     for name, (value, colour, style) in lines.items():
         if value is not None:
             ax.axvline(value, label=name, color=colour, linestyle=style, linewidth=1.5)
-    ax.set_title(f"{PAPER.name(estimate.domain)} – {PAPER.name(estimate.label)}", fontsize=8)
-    ax.set(xlabel="remaining length")
+    ax.set(title=PAPER.name(estimate.domain), xlabel="remaining length")
 
 
 def training_picture(evaluation: Evaluation) -> Picture | Absent:
@@ -270,8 +288,7 @@ def draw_curve(ax: Axes, curve: Curve) -> None:
         marker = "o" if len(points) < 40 else None
         ax.plot(steps, values, label=name, color=COLOURS[(0, 2, 4)[index % 3]], marker=marker, markersize=2.5)
     ax.set(title=f"{PAPER.name(curve.domain)} – {curve.label}", xlabel="step", ylabel="loss", yscale="log")
-    ax.yaxis.set_major_formatter(lambda value, position: f"{value:g}")
-    ax.yaxis.set_minor_formatter(lambda value, position: f"{value:g}")
+    plain_ticks(ax.yaxis)
 
 
 PICTURES = (

@@ -94,12 +94,14 @@ def wilcoxon(differences: Array) -> float:
     return float(stats.wilcoxon(signed, method="exact" if exact else "approx").pvalue)
 
 
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The 95 % score interval of a rate; unlike the normal one it does not collapse at 0 % and 100 %."""
+def wilson(successes: Array, trials: int) -> tuple[Array, Array]:
+    """The 95 % score intervals of rates; unlike the normal ones they do not collapse at 0 % and 100 %."""
     if trials == 0:
-        return math.nan, math.nan
-    interval = stats.binomtest(successes, trials).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)
+        return np.full(successes.shape, np.nan), np.full(successes.shape, np.nan)
+    rate, square = successes / trials, CONFIDENCE_Z**2 / trials
+    centre = (rate + square / 2) / (1 + square)
+    half = np.sqrt(rate * (1 - rate) * square + square**2 / 4) / (1 + square)
+    return centre - half, centre + half
 
 
 def length_at(trace: Trace, seconds: float) -> int | None:
@@ -155,8 +157,7 @@ def completion_over_time(traces: Sequence[Trace], grid: Array) -> Band:
     """Share of problems solved by then, with Wilson intervals."""
     firsts = np.asarray([trace[0][0] if trace else math.inf for trace in traces])
     solved = (firsts[:, None] <= grid[None, :]).sum(axis=0)
-    intervals = np.asarray([wilson(int(count), len(traces)) for count in solved])
-    return Band(grid, solved / max(len(traces), 1), intervals[:, 0], intervals[:, 1])
+    return Band(grid, solved / max(len(traces), 1), *wilson(solved, len(traces)))
 
 
 def band_of_means(values: Array, grid: Array) -> Band:

@@ -1,0 +1,193 @@
+"""Whole benchmarks with real planners: records, resumption after `kill -9`, estimates, curves, refusals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from oclgen.bench.benchmark import Progress, read_metrics, run_benchmark
+from oclgen.bench.config import read_config
+from oclgen.bench.journal import read_records
+from oclgen.bench.record import Curve, Estimate, Run
+from oclgen.errors import InputError
+from tests.model_folder import write_random_model
+
+CONFIG = """
+memory_limit = "2G"
+[[problems]]
+domain = "blocksworld"
+count = 2
+ranges = ["blocks=3"]
+[[runs]]
+label = "oclgen-uniform"
+method = "oclgen"
+model = "{model}"
+time_limits = ["60s"]
+iterations = 30
+[[runs]]
+label = "lama-first"
+method = "lama-first"
+time_limits = ["60s"]
+[optima]
+time_limit = "60s"
+memory_limit = "2G"
+[[estimates]]
+model = "{model}"
+"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_random_model(tmp_path_factory.mktemp("model"), "blocksworld")
+
+
+@pytest.fixture(autouse=True)
+def own_locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Cores are free here whatever else the machine is benchmarking."""
+    (tmp_path / "locks").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "locks"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "locks"))
+
+
+def bench(tmp_path: Path, text: str) -> list[Progress]:
+    config_file = tmp_path / "config.toml"
+    config_file.write_text(text)
+    return list(run_benchmark(read_config(config_file), config_file, tmp_path / "out", 1))
+
+
+def lines(tmp_path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (tmp_path / "out" / "records.jsonl").read_text().splitlines()]
+
+
+def test_a_benchmark_leaves_one_full_record_a_run(tmp_path: Path, model: Path) -> None:
+    progress = bench(tmp_path, CONFIG.format(model=model))
+    assert (progress[-1].done, progress[-1].total, progress[-1].broken) == (7, 7, 0)
+    runs = [record for record in read_records(tmp_path / "out") if isinstance(record, Run)]
+    assert sorted(run.label for run in runs) == ["lama-first"] * 2 + ["lmcut"] * 2 + ["oclgen-uniform"] * 2
+    assert {run.outcome for run in runs} <= {"solved", "unsolved"}
+    line = next(line for line in lines(tmp_path) if line.get("label") == "oclgen-uniform")
+    assert line["settings"]["depth_selection"] == "uniform" and line["versions"]["oclgen"]
+    assert {"machine", "revision", "config", "model_digest", "fingerprint", "seed", "memory_limit"} <= line.keys()
+    again = bench(tmp_path, CONFIG.format(model=model))
+    assert [(step.done, step.total) for step in again] == [(6, 6)]
+
+
+def test_estimates_hold_mode_percentile_and_distribution(tmp_path: Path, model: Path) -> None:
+    text = CONFIG.format(model=model)
+    bench(tmp_path, text[: text.index("[[runs]]")] + text[text.index("[[estimates]]") :])
+    estimates = [record for record in read_records(tmp_path / "out") if isinstance(record, Estimate)]
+    assert len(estimates) == 2
+    for found in estimates:
+        assert found.percentile == 3 and found.estimate <= 150
+        assert found.mode == max(found.distribution, key=lambda pair: pair[1])[0]
+        assert sum(share for _, share in found.distribution) == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_benchmark_killed_hard_goes_on_where_it_stopped(tmp_path: Path, model: Path) -> None:
+    config_file = tmp_path / "config.toml"
+    config_file.write_text(CONFIG.format(model=model).replace("count = 2", "count = 3"))
+    command = [sys.executable, "-m", "oclgen", "bench", "--config", str(config_file), "--out", str(tmp_path / "out")]
+    process = subprocess.Popen([*command, "--workers", "1"], stdout=subprocess.DEVNULL)
+    path = tmp_path / "out" / "records.jsonl"
+    wait_for(lambda: path.exists() and path.read_text().count('"kind":"run"') >= 2)
+    children = psutil.Process(process.pid).children(recursive=True)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    psutil.wait_procs(children, timeout=30)
+    assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+    before = path.read_bytes()
+    path.write_bytes(before + b'{"id": "torn')
+    done = subprocess.run([*command, "--workers", "1"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert path.read_bytes().startswith(before)
+    ids = [line["id"] for line in lines(tmp_path)]
+    assert len(ids) == len(set(ids)) == 12
+    assert "9/9 runs recorded" in done.stdout
+
+
+def wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_model_trained_further_is_run_again(tmp_path: Path) -> None:
+    first = write_random_model(tmp_path / "model", "blocksworld")
+    text = CONFIG.format(model=first)
+    text = text[: text.index("[optima]")].replace("count = 2", "count = 1")
+    bench(tmp_path, text)
+    weights = first / "heuristic" / "weights.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(bytes(data))
+    subprocess.run(
+        [sys.executable, "-m", "oclgen", "bench", "--config", tmp_path / "config.toml", "--out", tmp_path / "out"],
+        check=True,
+        capture_output=True,
+    )
+    assert sorted(line["label"] for line in lines(tmp_path)) == ["lama-first", "oclgen-uniform", "oclgen-uniform"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("iterations = 30", 'settings = ["depth_choice=uniform"]', "'oclgen-uniform' on blocksworld.*depth_choice"),
+        ('model = "{model}"\ntime', 'model = "nowhere/{{domain}}"\ntime', "nowhere/blocksworld: no such model"),
+        ('domain = "blocksworld"', 'domain = "logistics"', "trained for domain"),
+    ],
+)
+def test_wrong_settings_and_models_are_refused_before_the_first_run(
+    tmp_path: Path, model: Path, old: str, new: str, complaint: str
+) -> None:
+    text = CONFIG.replace(old, new).replace('"blocks=3"', "" if "logistics" in new else '"blocks=3"')
+    with pytest.raises(InputError, match=complaint):
+        bench(tmp_path, text.format(model=model))
+    assert lines(tmp_path) == []
+
+
+def test_known_optima_and_training_curves_become_records(tmp_path: Path) -> None:
+    from oclgen.domains import catalog
+
+    spec = catalog.load("blocksworld")
+    problems = tmp_path / "problems"
+    problems.mkdir()
+    (problems / "domain.pddl").write_text(spec.domain_text)
+    (problems / "p1.pddl").write_text(catalog.draw(spec, 0, 0, catalog.overrides(spec, ["blocks=3"])).text)
+    (problems / "optima.json").write_text('{"p1.pddl": 4}')
+    metrics = tmp_path / "metrics.jsonl"
+    metrics.write_text(
+        '{"group": "train", "step": 1, "loss": 2.5, "rate": 1}\n{"group": "validation", "step": 1, "loss": 2.0}\n'
+        '{"group": "train", "step": 2, "loss": NaN}\n{"group": "schedule", "step": 2}\n{"group": "train", "st'
+    )
+    text = f"""
+[[problems]]
+domain = "blocksworld"
+folder = "{problems}"
+[[training]]
+label = "policy"
+domain = "blocksworld"
+metrics = "{metrics}"
+[[training]]
+label = "heuristic"
+domain = "blocksworld"
+metrics = "nowhere.jsonl"
+"""
+    bench(tmp_path, text)
+    bench(tmp_path, text)
+    assert [(line["kind"], line.get("length")) for line in lines(tmp_path)] == [("optimum", 4), ("curve", None)]
+    [_, curve] = read_records(tmp_path / "out")
+    assert isinstance(curve, Curve)
+    assert curve.series == {"training": ((1, 2.5),), "validation": ((1, 2.0),)}
+
+
+def test_metrics_that_are_not_there_are_no_curve(tmp_path: Path) -> None:
+    assert read_metrics(tmp_path / "metrics.jsonl") == {}

@@ -27,8 +27,8 @@ ORIGIN = Origin(VOCABULARY, "(define (domain toy))", {"source": "toy"})
 
 
 def shape(kind: str, encoding: str) -> ModelSettings:
-    limit = {"max_plan": 7} if kind == "policy" else {"max_cost": 5}
-    return ModelSettings(kind, encoding, 2, 2, 8, 16, max_prompt=10, **limit)
+    max_plan, max_cost = (7, 0) if kind == "policy" else (0, 5)
+    return ModelSettings(kind, encoding, 2, 2, 8, 16, max_prompt=10, max_plan=max_plan, max_cost=max_cost)
 
 
 def write(folder: Path, kind: str, encoding: str) -> torch.nn.Module:

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 import xml.etree.ElementTree
 from pathlib import Path
 
@@ -147,3 +148,11 @@ def test_a_browser_shows_the_page_with_its_tables_and_pictures(written: Path, tm
     assert len(probe["tables"]) == len(TABLES) and min(probe["tables"]) >= 2
     assert len(probe["images"]) == len(PICTURES) and min(probe["images"]) > 300
     assert (probe["wide"], probe["links"], probe["sticky"], probe["outside"]) == (False, True, "sticky", 0)
+
+
+def test_the_figures_of_the_paper_and_the_page_are_in_the_package() -> None:
+    root = Path(__file__).parents[2]
+    globs = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["oclgen"]
+    shipped = {path for pattern in globs for path in (root / "src" / "oclgen").glob(pattern)}
+    bench = root / "src" / "oclgen" / "bench"
+    assert {path for path in bench.iterdir() if path.is_file() and path.suffix != ".py"} <= shipped

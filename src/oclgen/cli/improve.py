@@ -14,9 +14,7 @@ from oclgen.cli.progress import Progress
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Recipe, such as those in configs/.")
 @click.option("--model", type=click.Path(path_type=Path), help="Model to start from, with policy/ and heuristic/.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the loop.")
-@click.option(
-    "--data", type=click.Path(path_type=Path), help="Data set with the problems; overrides problems.path."
-)
+@click.option("--data", type=click.Path(path_type=Path), help="Data set with the problems; overrides problems.path.")
 @click.option("--resume", is_flag=True, help="Go on with the loop in --out; finished searches are not repeated.")
 @click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
 def command(

@@ -1,5 +1,6 @@
 """Problems of a benchmark: no repetitions, none from training, the same ones when it goes on."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,13 @@ def test_problems_of_excluded_data_sets_are_passed_over(tmp_path: Path) -> None:
     prints = [problem.fingerprint for problem in collect([kept], tmp_path / "second")]
     assert first[1].fingerprint not in prints
     assert prints[:2] == [first[0].fingerprint, first[2].fingerprint]
+
+
+def test_draws_to_be_skipped_are_passed_over(tmp_path: Path) -> None:
+    source = ProblemSource("blocksworld", count=3, ranges=("blocks=4",))
+    first = collect([source], tmp_path / "first")
+    second = collect([replace(source, count=2, skip=(first[1].name,))], tmp_path / "second")
+    assert [problem.name for problem in second] == [first[0].name, first[2].name]
 
 
 def test_a_folder_of_an_unknown_domain_will_do(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_latex_escapes_its_specials_and_keeps_its_columns() -> None:
     text = latex(TABLE)
     assert r"\caption{50 \% of A \& B\_1}" in text
     assert r"\multicolumn{2}{c}{Blocks}" in text and r"\cmidrule(lr){2-3}" in text
-    assert r"A* | <b> & 12.50 $\pm$ 0.25 & 3 / 4 \\" in text
+    assert r"A* \textbar{} \textless{}b\textgreater{} & 12.50 $\pm$ 0.25 & 3 / 4 \\" in text
     assert r"\textit{paper} & \textit{--} & \textit{--} \\" in text
     assert text.count("{") == text.count("}")
     assert text.index(r"\midrule", text.index("12.50")) < text.index("paper")

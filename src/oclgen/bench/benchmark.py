@@ -45,18 +45,16 @@ def run_benchmark(config: Config, config_file: Path, out: Path, workers: int | N
         jobs = [job for job in solving if job.id not in journal.ids]
         check_runs(config, jobs)
         jobs = [*estimate_jobs(config, problems, out, journal.ids), *jobs]
-        broken = sum(line.get("outcome") == "broken" for line in journal.lines)
         clock = Clock(jobs, len(solving) - sum(job.line["kind"] == "run" for job in jobs))
-        yield Progress(clock.before, clock.total, broken, None)
+        yield Progress(clock.before, clock.total, journal.broken, None)
         if not jobs:
             return
         cores = free_cores(workers)
         try:
             for ended in run_jobs(jobs, cores):
                 error = store(ended, journal, surroundings)
-                broken += error is not None
                 clock.add(ended)
-                yield Progress(clock.before + clock.done, clock.total, broken, clock.left(len(cores)), error)
+                yield Progress(clock.before + clock.done, clock.total, journal.broken, clock.left(len(cores)), error)
         finally:
             release(cores)
 

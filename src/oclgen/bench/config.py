@@ -58,6 +58,8 @@ class ProblemSource:
     folder: str = ""
     exclude: tuple[str, ...] = ()
     """Data sets whose problems must not be among these, whatever their objects are called."""
+    skip: tuple[str, ...] = ()
+    """Names of draws to pass over: those known to be in a training set that not everybody has at hand."""
 
     def __post_init__(self) -> None:
         if self.data and self.folder:

@@ -18,14 +18,16 @@ FILE_NAME = "records.jsonl"
 
 
 class Journal:
-    """Appends records and knows which ids it already holds."""
+    """Appends records and knows which ids it holds and how many of them are broken runs."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
         folder.mkdir(parents=True, exist_ok=True)
         cut_torn_line(self.path)
-        self.lines = list(read_lines(self.path)) if self.path.exists() else []
-        self.ids = {str(line["id"]) for line in self.lines}
+        self.ids: set[str] = set()
+        self.broken = 0
+        for line in read_lines(self.path) if self.path.exists() else ():
+            self.count(line)
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def append(self, line: Mapping[str, Any]) -> None:
@@ -34,7 +36,11 @@ class Journal:
         while data:
             data = data[os.write(self._file, data) :]
         os.fsync(self._file)
+        self.count(line)
+
+    def count(self, line: Mapping[str, Any]) -> None:
         self.ids.add(str(line["id"]))
+        self.broken += line.get("outcome") == "broken"
 
     def __enter__(self) -> "Journal":
         return self

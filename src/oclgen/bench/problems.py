@@ -82,6 +82,8 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Prob
     for candidate in candidates(source):
         if source.count and len(problems) == source.count:
             break
+        if candidate.name in source.skip:
+            continue
         fingerprint = problem_fingerprint(read_problem(domain_text, candidate.text), meaningful)
         if fingerprint in taken:
             continue

@@ -11,7 +11,7 @@ from oclgen.bench.table import Cell, Column, Row, Table
 LATEX_SPECIALS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "–": "--", "·": r"$\cdot$", "Δ": r"$\Delta$",
-    "≤": r"$\leq$", "−": "$-$",
+    "≤": r"$\leq$", "−": "$-$", "|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 
 

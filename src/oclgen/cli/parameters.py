@@ -8,7 +8,7 @@ SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 BYTES = {"": 1 << 20, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """Seconds from `10`, `10s`, `1.5m`, `2h` or `1d`, as Fast Downward's driver reads them."""
 
     name = "duration"
@@ -22,7 +22,7 @@ class Duration(click.ParamType):
         return float(match[1]) * SECONDS[match[2]]
 
 
-class Memory(click.ParamType):
+class Memory(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """Bytes from `4G`, `800M` or `100K`; a bare number means MiB, as in Fast Downward's driver."""
 
     name = "memory"

@@ -34,7 +34,7 @@ def test_the_smoke_config_brings_every_table_and_figure(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    metrics = tmp_path / "models" / "blocksworld" / "policy" / "metrics.jsonl"
+    metrics = tmp_path / "runs" / "policy-blocksworld" / "metrics.jsonl"
     metrics.parent.mkdir(parents=True)
     lines = [{"group": "train", "step": step, "loss": 3.0 / step} for step in range(1, 9)]
     metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -23,7 +23,7 @@
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
-enum { LANES = 8, PANEL = 16, ROW_BLOCK = 48 };
+enum { LANES = 8, PANEL = 16, ROW_BLOCK = 48, AHEAD = 1024 };
 #if defined(__AVX__) || defined(__aarch64__)
 enum { TILE = 6 }; /* 12 sums, 2 operands and a broadcast fill the 16 registers of AVX2 */
 #else
@@ -121,6 +121,7 @@ INLINE void tile(const int rows, const int panels, int depth, const float *a, pt
         for (int j = 0; j < 2 * panels; j++)
             sum[r][j] = *(const vec *)(c + r * c_stride + j * LANES);
     for (int k = 0; k < depth; k++, b += b_stride) {
+        __builtin_prefetch(b + AHEAD); /* weights and caches come from far away, in order */
         vec right[2 * 4];
 #pragma GCC unroll 8
         for (int j = 0; j < 2 * panels; j++)

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from oclgen.bench.accuracy import with_teacher, with_truth
-from oclgen.bench.evaluation import MAIN, OPTIMAL_METHOD, Evaluation
+from oclgen.bench.evaluation import MAIN, OPTIMAL_METHOD, TEACHER, Evaluation
 from oclgen.bench.paper import PAPER
 from oclgen.bench.record import Curve, Estimate, Run
 from oclgen.bench.statistics import (
@@ -36,7 +36,6 @@ GREY = "#7d8590"
 COLOURS = ("#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#009e73", "#b5a200", "#cc79a7", "#8c6bb1", "#a0785a", "#4d9221")
 CLASSICAL = ("lama", "lama-first", "lmcut")
 EXAMPLES = 3
-LEGEND_INCHES = 0.7
 STYLE = {
     "font.size": 9.5,
     "font.family": "DejaVu Sans",
@@ -82,23 +81,33 @@ class Picture:
 
 
 @contextmanager
-def panels(count: int, columns: int = 2, height: float = 2.9) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A grid of `count` axes in the house style, with room for a legend below."""
+def panels(count: int, entries: int, columns: int = 2, height: float = 2.9) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A grid of `count` axes in the house style, above one legend with room for so many entries."""
     columns = min(columns, count)
     rows = math.ceil(count / columns)
-    width, tall = (9.2 if columns > 1 else 6.0), height * rows + LEGEND_INCHES
+    width = 9.2 if columns > 1 else 6.4
+    legend = 0.2 * math.ceil(entries / legend_columns(width)) + 0.1
+    tall = height * rows + legend
     with matplotlib.rc_context(STYLE):  # type: ignore[arg-type]
         figure = Figure(figsize=(width, tall))
         figure.subplots_adjust(
             left=0.62 / width,
-            right=1 - 0.12 / width,
+            right=1 - 0.15 / width,
             top=1 - 0.3 / tall,
-            bottom=(LEGEND_INCHES + 0.45) / tall,
+            bottom=(legend + 0.45) / tall,
             wspace=0.7 / (width / columns - 0.7),
             hspace=0.85 / (height - 0.85),
         )
         axes = [figure.add_subplot(rows, columns, index + 1) for index in range(count)]
         yield figure, axes
+        names = {name: line for ax in axes for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+        if names:
+            ncols = min(legend_columns(width), len(names))
+            figure.legend(names.values(), names.keys(), loc="lower center", ncols=ncols, borderaxespad=0.3)
+
+
+def legend_columns(width: float) -> int:
+    return 4 if width > 8 else 3
 
 
 def length_picture(evaluation: Evaluation) -> Picture | Absent:
@@ -154,17 +163,16 @@ def over_time(
     labels = list(dict.fromkeys(entrant.label for entrant in entrants))
     if not labels:
         return Absent(key, title, "no runs on the main problems")
-    with panels(len(domains)) as (figure, axes):
+    with panels(len(domains), len(labels)) as (figure, axes):
         for ax, domain in zip(axes, domains, strict=True):
             for index, label in enumerate(labels):
                 entrant = evaluation.longest(MAIN, domain, label)
                 if entrant is not None:
                     band = curve(evaluation.runs_of(MAIN, domain, entrant), time_grid(entrant.limit))
                     draw_band(ax, band, PAPER.name(label), COLOURS[index % len(COLOURS)], label in CLASSICAL)
-            seconds = 0.1, max(entrant.limit for entrant in entrants)
+            seconds = 0.1, max((e.limit for e in entrants if e.label != TEACHER), default=entrants[0].limit)
             ax.set(title=PAPER.name(domain), xscale="log", xlabel="seconds", ylabel=axis, xlim=seconds)
             plain_ticks(ax.xaxis)
-        shared_legend(figure, axes)
     return Picture(key, title, caption, figure)
 
 
@@ -178,13 +186,6 @@ def plain_ticks(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=8))
     axis.set_major_formatter(lambda value, position: f"{value:g}")
     axis.set_minor_locator(NullLocator())
-
-
-def shared_legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend below all panels."""
-    entries = {name: line for ax in axes for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
-    if entries:
-        figure.legend(entries.values(), entries.keys(), loc="lower center", ncols=min(4, len(entries)))
 
 
 def error_picture(evaluation: Evaluation) -> Picture | Absent:
@@ -201,11 +202,10 @@ def error_picture(evaluation: Evaluation) -> Picture | Absent:
     ]
     if not found:
         return Absent(key, title, "no heuristic estimates for problems with a known length")
-    with panels(len(found), height=2.5) as (figure, axes):
+    with panels(len(found), 2, height=2.5) as (figure, axes):
         for ax, (domain, pairs, name) in zip(axes, found, strict=True):
             draw_errors(ax, pairs)
             ax.set(title=PAPER.name(domain), xlabel=f"|estimate − {name}|", ylabel="problems")
-        shared_legend(figure, axes)
     caption = (
         "Absolute errors of the estimate for initial states against the length of the teacher's plan (how well the "
         "model fits its data) and against proven optima (how well it knows the truth)."
@@ -228,10 +228,9 @@ def distribution_picture(evaluation: Evaluation) -> Picture | Absent:
     chosen = [example for domain, label in first_models(evaluation) for example in examples(evaluation, domain, label)]
     if not chosen:
         return Absent(key, title, "no heuristic estimates")
-    with panels(len(chosen), columns=EXAMPLES, height=2.1) as (figure, axes):
+    with panels(len(chosen), 4, columns=EXAMPLES, height=2.1) as (figure, axes):
         for ax, estimate in zip(axes, chosen, strict=True):
             draw_distribution(ax, estimate, evaluation)
-        shared_legend(figure, axes)
     caption = "The heuristic's distribution over remaining plan lengths for initial states of three sizes per domain."
     return Picture(key, title, caption, figure)
 
@@ -275,10 +274,9 @@ def training_picture(evaluation: Evaluation) -> Picture | Absent:
     )
     if not curves:
         return Absent(key, title, "no training curves among the records")
-    with panels(len(curves), height=2.5) as (figure, axes):
+    with panels(len(curves), 2, height=2.5) as (figure, axes):
         for ax, curve in zip(axes, curves, strict=True):
             draw_curve(ax, curve)
-        shared_legend(figure, axes)
     return Picture(key, title, "Loss on training and validation data over training steps.", figure)
 
 

@@ -120,11 +120,16 @@ def test_the_time_limit_kills_translation_and_search(seconds: float, scratch: Pa
     assert nothing_left(scratch)
 
 
-def test_the_memory_limit_holds_in_the_translator(scratch: Path) -> None:
-    own = psutil.Process().memory_info().rss
+def test_the_memory_limit_holds_in_the_translator(scratch: Path, tmp_path: Path) -> None:
+    domain, problem = tmp_path / "domain.pddl", tmp_path / "problem.pddl"
     texts = drawn("logistics", "cities=50", "city_size=5", "packages=50", "airplanes=10")
-    result = solved("lama-first", *texts, memory=own + (40 << 20))
-    assert (result.plan, result.ending) == (None, Ending.MEMORY)
+    for path, text in zip((domain, problem), texts, strict=True):
+        path.write_text(text)
+    arguments = ["solve", problem, "--method", "lama-first", "--overall-memory-limit", "150M"]
+    arguments += ["--overall-time-limit", "5m", "--plan-file", tmp_path / "plan"]
+    command = [sys.executable, "-m", "oclgen", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (ExitCode.OUT_OF_MEMORY, "")
     assert nothing_left(scratch)
 
 

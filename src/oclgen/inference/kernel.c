@@ -57,6 +57,8 @@ typedef struct {
 typedef struct {
     float *normed, *attention, *attended, *hidden, *scores;
     ptrdiff_t score_stride;
+    const segment **owners; /* of each row */
+    int32_t *limits;        /* how many positions of its own cache each row sees */
 } workspace;
 
 /* ---- vectors -------------------------------------------------------------------------------------------------- */
@@ -350,14 +352,14 @@ INLINE int same_strip(const segment *a, const segment *b) {
     return a == b || (a->prefix_length && a->prefix == b->prefix);
 }
 
-static void attend(const model *m, int layer, int rows, const segment *const *owners, const int32_t *limits,
-                   const workspace *w) {
+static void attend(const model *m, int layer, int rows, const workspace *w) {
+    const segment *const *owners = (const segment *const *)w->owners;
     for (int first = 0, last; first < rows; first = last) {
         for (last = first + 1; last < rows && same_strip(owners[first], owners[last]); last++)
             ;
         for (int height; first < last; first += height) {
             height = strip_height(last - first);
-            attend_strip(m, layer, height, owners + first, limits + first, w->attention + (ptrdiff_t)first * 3 * m->width,
+            attend_strip(m, layer, height, owners + first, w->limits + first, w->attention + (ptrdiff_t)first * 3 * m->width,
                          w->attended + (ptrdiff_t)first * m->width, w);
         }
     }
@@ -376,8 +378,31 @@ static void feed_forward(const model *m, const block *b, int rows, const float *
     }
 }
 
+/* Only row wanted[i] of each segment goes on, as row i. */
+static void select_rows(const model *m, int count, const int32_t *wanted, float *x, const workspace *w) {
+    const ptrdiff_t width = m->width;
+    for (int i = 0; i < count; i++) {
+        memmove(x + i * width, x + wanted[i] * width, sizeof(float) * width);
+        memmove(w->attention + i * 3 * width, w->attention + wanted[i] * 3 * width, sizeof(float) * 3 * width);
+        w->owners[i] = w->owners[wanted[i]];
+        w->limits[i] = w->limits[wanted[i]];
+    }
+}
+
+static void attend_and_project(const model *m, const block *b, int layer, int rows, float *x, const workspace *w) {
+    attend(m, layer, rows, w);
+    add_linear(rows, m->width, m->width, w->attended, b->projection_weight, b->projection_bias, x);
+    if (m->encoder) {
+        layer_norm(m, rows, x, b->norm1_weight, b->norm1_bias, x);
+        memcpy(w->normed, x, sizeof(float) * rows * m->width);
+    } else {
+        layer_norm(m, rows, x, b->norm2_weight, b->norm2_bias, w->normed);
+    }
+}
+
+/* One block; after the last one only the wanted rows are left, if any are named. */
 static void run_block(const model *m, int layer, int rows, float *x, const segment *segments, int count,
-                      const segment *const *owners, const int32_t *limits, const workspace *w) {
+                      const int32_t *wanted, const workspace *w) {
     const block *b = &m->blocks[layer];
     if (!m->encoder)
         layer_norm(m, rows, x, b->norm1_weight, b->norm1_bias, w->normed);
@@ -386,14 +411,11 @@ static void run_block(const model *m, int layer, int rows, float *x, const segme
     const float *attention = w->attention;
     for (int i = 0; i < count; attention += (ptrdiff_t)segments[i].rows * 3 * m->width, i++)
         append(m, &segments[i], layer, attention);
-    attend(m, layer, rows, owners, limits, w);
-    add_linear(rows, m->width, m->width, w->attended, b->projection_weight, b->projection_bias, x);
-    if (m->encoder) {
-        layer_norm(m, rows, x, b->norm1_weight, b->norm1_bias, x);
-        memcpy(w->normed, x, sizeof(float) * rows * m->width);
-    } else {
-        layer_norm(m, rows, x, b->norm2_weight, b->norm2_bias, w->normed);
+    if (wanted && layer == m->layers - 1) {
+        select_rows(m, count, wanted, x, w);
+        rows = count;
     }
+    attend_and_project(m, b, layer, rows, x, w);
     feed_forward(m, b, rows, w->normed, x, w->hidden);
     if (m->encoder)
         layer_norm(m, rows, x, b->norm2_weight, b->norm2_bias, x);
@@ -401,31 +423,42 @@ static void run_block(const model *m, int layer, int rows, float *x, const segme
 
 /* ---- what the caller sees ------------------------------------------------------------------------------------- */
 
+static void run_all(const model *m, ptrdiff_t rows, float *x, const segment *segments, int count,
+                    const int32_t *limits, const int32_t *wanted, workspace *w) {
+    w->attention = w->normed + rows * m->width;
+    w->attended = w->attention + rows * 3 * m->width;
+    w->hidden = w->attended + rows * m->width;
+    w->scores = w->hidden + (ptrdiff_t)ROW_BLOCK * m->inner;
+    memcpy(w->limits, limits, sizeof(int32_t) * rows);
+    for (int i = 0, row = 0; i < count; i++)
+        for (int r = 0; r < segments[i].rows; r++)
+            w->owners[row++] = &segments[i];
+    for (int layer = 0; layer < m->layers; layer++)
+        run_block(m, layer, (int)rows, x, segments, count, wanted, w);
+}
+
 /* Runs x, embedded rows in the order of their segments, through all blocks, in place; row i sees its prefix and the
- * first limits[i] positions of its own cache, itself among them. Returns 0, or 1 when there is no memory. */
-EXPORT int PUBLIC(forward)(const model *m, float *x, const segment *segments, int32_t count, const int32_t *limits) {
+ * first limits[i] positions of its own cache, itself among them. If `wanted` names one row for each segment, only
+ * these are finished, and become the first rows of x. Returns 0, or 1 when there is no memory. */
+EXPORT int PUBLIC(forward)(const model *m, float *x, const segment *segments, int32_t count, const int32_t *limits,
+                           const int32_t *wanted) {
     ptrdiff_t rows = 0, columns = PANEL;
     for (int i = 0; i < count; i++) {
-        const ptrdiff_t needed = whole_panels(segments[i].prefix_length) + whole_panels(segments[i].start + segments[i].rows);
+        const segment *s = &segments[i];
+        const ptrdiff_t needed = whole_panels(s->prefix_length) + whole_panels(s->start + s->rows);
         columns = needed > columns ? needed : columns;
-        rows += segments[i].rows;
+        rows += s->rows;
     }
-    const ptrdiff_t width = m->width;
-    float *memory = malloc(sizeof(float) * (rows * 5 * width + ROW_BLOCK * (ptrdiff_t)m->inner + TILE * columns));
-    const segment **owners = malloc(sizeof(segment *) * (rows + 1));
-    if (memory && owners) {
-        workspace w = {memory, memory + rows * width, memory + rows * 4 * width, memory + rows * 5 * width, NULL, columns};
-        w.scores = w.hidden + ROW_BLOCK * (ptrdiff_t)m->inner;
-        const segment **next = owners;
-        for (int i = 0; i < count; i++)
-            for (int r = 0; r < segments[i].rows; r++)
-                *next++ = &segments[i];
-        for (int layer = 0; layer < m->layers; layer++)
-            run_block(m, layer, (int)rows, x, segments, count, owners, limits, &w);
-    }
-    const int failed = !memory || !owners;
-    free(memory);
-    free(owners);
+    workspace w = {.score_stride = columns};
+    w.normed = malloc(sizeof(float) * (rows * 5 * m->width + (ptrdiff_t)ROW_BLOCK * m->inner + TILE * columns));
+    w.owners = malloc(sizeof(segment *) * (rows + 1));
+    w.limits = malloc(sizeof(int32_t) * (rows + 1));
+    const int failed = !w.normed || !w.owners || !w.limits;
+    if (!failed)
+        run_all(m, rows, x, segments, count, limits, wanted, &w);
+    free(w.normed);
+    free(w.owners);
+    free(w.limits);
     return failed;
 }
 

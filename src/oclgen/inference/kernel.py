@@ -66,7 +66,7 @@ class Kernel:
 
 POINTER, INT, FLOAT = ctypes.c_void_p, ctypes.c_int32, ctypes.c_float
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
-    "forward": (ctypes.c_int, [POINTER, POINTER, POINTER, INT, POINTER]),
+    "forward": (ctypes.c_int, [POINTER, POINTER, POINTER, INT, POINTER, POINTER]),
     "layer_norm": (None, [POINTER, INT, POINTER, POINTER, POINTER, POINTER]),
     "linear": (None, [INT, INT, INT, POINTER, POINTER, POINTER, POINTER]),
     "pack": (None, [INT, INT, POINTER, POINTER]),

@@ -32,8 +32,9 @@ class Prefixes:
         segments["own_capacity"] = self.capacities
         segments["rows"] = self.lengths
         x = np.concatenate([engine.embed_prefix(prompt) for prompt in prompts])
-        engine.model.run(x, segments, np.concatenate([engine.visible(prompt) for prompt in prompts]))
-        self.last_rows = x[np.cumsum(self.lengths) - 1]
+        limits = np.concatenate([engine.visible(prompt) for prompt in prompts])
+        last = np.cumsum(self.lengths, dtype=np.int32) - np.int32(1)
+        self.last_rows = engine.model.run(x, segments, limits, last)
 
 
 class NativeSession:
@@ -82,9 +83,8 @@ class NativeSession:
         limits = segments["start"] + np.int32(1)
         assert limits.max(initial=0) <= self._capacity, "fed more tokens than the session was opened for"
         x = self._engine.embedding.plan(tokens, limits, segments["prefix_length"] - np.int32(1))
-        self._engine.model.run(x, segments, limits)
+        self._logits = self._engine.head(self._engine.model.run(x, segments, limits))
         segments["start"] = limits
-        self._logits = self._engine.head(x)
 
     def keep(self, rows: IntArray) -> None:
         self._logits = self._logits[rows]
@@ -117,7 +117,7 @@ class NativePolicyEngine:
         self.max_plan = settings.max_plan
         self.vocabulary = len(weights["token.weight"])
         self._causal = settings.encoding == "words"
-        self._norm = pad(weights["norm.weight"], self.model.width), pad(weights["norm.bias"], self.model.width)
+        self.normalise = self.model.norm(weights["norm.weight"], weights["norm.bias"])  # behind the last block
         table = widen(weights["token.weight"], self.model.width)
         self._head = Linear(self.model.kernel, table, np.zeros(len(table), np.float32))
 
@@ -127,10 +127,6 @@ class NativePolicyEngine:
     def head(self, x: FloatArray) -> FloatArray:
         """Logits, padded to whole panels."""
         return self._head(self.normalise(x))
-
-    def normalise(self, x: FloatArray) -> FloatArray:
-        """The norm behind the last block."""
-        return self.model.normalise(x, *self._norm)
 
     def embed_prefix(self, prompt: IntArray) -> FloatArray:
         opening = np.array([ACTIONS], np.int32)

@@ -55,22 +55,22 @@ class NativeBertEngine:
         self.model = NativeModel(kernel, settings, weights)
         self._embedding = Embedding(checkpoint, lambda table: widen(table, self.model.width))
         self._opening = widen(weights["cls"][None], self.model.width) if "cls" in weights else None
-        self._norm = tuple(pad(weights[f"embedding_norm.{kind}"], self.model.width) for kind in ("weight", "bias"))
+        self._norm = self.model.norm(weights["embedding_norm.weight"], weights["embedding_norm.bias"])
         self._classifier = Classifier(kernel, checkpoint, self.model.width)
 
     def distributions(self, prompts: Sequence[IntArray]) -> FloatArray:
         """All prompts in one batch without padding; only the first row of each is read in the end."""
         embedded = [self._embed(prompt) for prompt in prompts]
         lengths = np.array([len(rows) for rows in embedded], np.int32)
-        x = self.model.normalise(np.concatenate(embedded), *self._norm)
+        x = self._norm(np.concatenate(embedded))
         capacities = [whole_panels(length) for length in lengths.tolist()]
         caches = [aligned(self.model.cache_size(capacity)) for capacity in capacities]
         segments = np.zeros(len(prompts), SEGMENT)
         segments["own"] = [cache.ctypes.data for cache in caches]
         segments["own_capacity"] = capacities
         segments["rows"] = lengths
-        self.model.run(x, segments, np.repeat(lengths, lengths))
-        return self._classifier(x[np.cumsum(lengths) - lengths])
+        first = np.cumsum(lengths, dtype=np.int32) - lengths
+        return self._classifier(self.model.run(x, segments, np.repeat(lengths, lengths), first))
 
     def _embed(self, prompt: IntArray) -> FloatArray:
         rows = self._embedding.prompt(prompt)

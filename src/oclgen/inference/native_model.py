@@ -6,7 +6,7 @@ sum of the heads, so that any shape of network runs. The scale of attention is f
 
 import ctypes
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -43,11 +43,12 @@ class Linear:
         self.weight = aligned(padded.size)
         kernel.pack(self.outputs, self.inputs, address(padded), address(self.weight))
         self.bias = pad(bias, self.outputs)
+        self._places = address(self.weight), address(self.bias)
         self._apply = kernel.linear
 
     def __call__(self, x: FloatArray) -> FloatArray:
         y = np.empty((len(x), self.outputs), np.float32)
-        self._apply(len(x), self.inputs, self.outputs, address(x), address(self.weight), address(self.bias), address(y))
+        self._apply(len(x), self.inputs, self.outputs, address(x), *self._places, address(y))
         return y
 
 
@@ -72,23 +73,34 @@ class NativeModel:
             self.encoder,
             NORM_EPSILON[settings.network],
         )
+        self._place = ctypes.addressof(self._model)
 
     def cache_size(self, capacity: int) -> int:
         """Floats of a cache for that many positions (whole panels); an encoder's holds one layer at a time."""
         return (1 if self.encoder else self.layers) * 2 * self.width * capacity
 
-    def run(self, x: FloatArray, segments: npt.NDArray[np.void], limits: IntArray) -> None:
-        """All blocks over embedded rows, in place."""
+    def run(
+        self, x: FloatArray, segments: npt.NDArray[np.void], limits: IntArray, wanted: IntArray | None = None
+    ) -> FloatArray:
+        """All blocks over embedded rows, in place; the rows behind the last block, or the wanted ones of them."""
         assert segments.dtype == SEGMENT and x.shape == (len(limits), self.width)
-        model = ctypes.addressof(self._model)
-        if self.kernel.forward(model, address(x), address(segments), len(segments), address(limits)):
+        rows = None if wanted is None else address(wanted)
+        if self.kernel.forward(self._place, address(x), address(segments), len(segments), address(limits), rows):
             raise MemoryError("no memory for the activations of a batch")
+        return x if wanted is None else x[: len(wanted)]
 
-    def normalise(self, x: FloatArray, weight: FloatArray, bias: FloatArray) -> FloatArray:
-        y = np.empty_like(x)
-        model = ctypes.addressof(self._model)
-        self.kernel.layer_norm(model, len(x), address(x), address(weight), address(bias), address(y))
-        return y
+    def norm(self, weight: FloatArray, bias: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """A layer norm over rows of this model's width."""
+        padded = pad(weight, self.width), pad(bias, self.width)
+        self._arrays.extend(padded)
+        places = address(padded[0]), address(padded[1])
+
+        def apply(x: FloatArray) -> FloatArray:
+            y = np.empty_like(x)
+            self.kernel.layer_norm(self._place, len(x), address(x), *places, address(y))
+            return y
+
+        return apply
 
     def _block(self, name: str, weights: Mapping[str, FloatArray]) -> Block:
         tensors = [weights[f"{name}.{tensor}"] for tensor in BLOCK_TENSORS]

@@ -120,13 +120,14 @@ def test_the_time_limit_kills_translation_and_search(seconds: float, scratch: Pa
     assert nothing_left(scratch)
 
 
-def test_the_memory_limit_holds_in_the_translator(scratch: Path, tmp_path: Path) -> None:
-    domain, problem = tmp_path / "domain.pddl", tmp_path / "problem.pddl"
+def test_the_memory_limit_holds_in_the_translator(scratch: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("large")
+    domain, problem = folder / "domain.pddl", folder / "problem.pddl"
     texts = drawn("logistics", "cities=50", "city_size=5", "packages=50", "airplanes=10")
     for path, text in zip((domain, problem), texts, strict=True):
         path.write_text(text)
     arguments = ["solve", problem, "--method", "lama-first", "--overall-memory-limit", "150M"]
-    arguments += ["--overall-time-limit", "5m", "--plan-file", tmp_path / "plan"]
+    arguments += ["--overall-time-limit", "5m", "--plan-file", folder / "plan"]
     command = [sys.executable, "-m", "oclgen", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (ExitCode.OUT_OF_MEMORY, "")

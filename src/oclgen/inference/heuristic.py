@@ -13,8 +13,8 @@ import numpy as np
 
 from oclgen.checkpoint import Checkpoint
 from oclgen.errors import InputError
+from oclgen.inference.devices import heuristic_engine
 from oclgen.inference.engine import FloatArray, HeuristicEngine, IntArray
-from oclgen.inference.native_heuristic import native_heuristic_engine
 from oclgen.inference.prompts import Prompts, open_checkpoint
 from oclgen.interfaces import State, Task
 
@@ -23,7 +23,7 @@ MAX_ROWS = 512
 
 
 class ModelHeuristic:
-    """A `Heuristic` from a checkpoint; `engine` replaces the one without torch.
+    """A `Heuristic` from a checkpoint; `engine` replaces the device's own.
 
     A state whose prompt is too long for the model counts as `max_cost` away.
     """
@@ -33,6 +33,7 @@ class ModelHeuristic:
         checkpoint: Checkpoint | Path | str,
         *,
         percentile: float | None,
+        device: str = "cpu",
         engine: HeuristicEngine | None = None,
     ) -> None:
         if percentile is not None and not 0.0 < percentile <= 100.0:
@@ -42,7 +43,7 @@ class ModelHeuristic:
         self._percentile = percentile
         self._max_cost = checkpoint.settings.max_cost
         self._prompts = Prompts(checkpoint)
-        self._engine: HeuristicEngine = engine or native_heuristic_engine(checkpoint)
+        self._engine: HeuristicEngine = engine or heuristic_engine(checkpoint, device)
 
     def estimate(self, task: Task, states: Sequence[State]) -> list[float]:
         distribution = self.distribution(task, states)

@@ -16,8 +16,8 @@ import numpy as np
 
 from oclgen.checkpoint import Checkpoint
 from oclgen.errors import InputError
+from oclgen.inference.devices import policy_engine
 from oclgen.inference.engine import PolicyEngine
-from oclgen.inference.native import NativePolicyEngine
 from oclgen.inference.priors import action_priors
 from oclgen.inference.prompts import Prompts, open_checkpoint
 from oclgen.inference.rollout import Draft, Grammar, Reached
@@ -30,7 +30,7 @@ MAX_ROWS = 64
 
 
 class ModelPolicy:
-    """A `Policy` from a checkpoint; `engine` replaces the one without torch."""
+    """A `Policy` from a checkpoint; `engine` replaces the device's own."""
 
     def __init__(
         self,
@@ -38,6 +38,7 @@ class ModelPolicy:
         *,
         decoding: str = "free",
         temperature: float = 1.0,
+        device: str = "cpu",
         engine: PolicyEngine | None = None,
     ) -> None:
         if decoding not in DECODINGS:
@@ -50,7 +51,7 @@ class ModelPolicy:
         self._temperature = temperature
         self._vocabulary = checkpoint.vocabulary
         self._prompts = Prompts(checkpoint)
-        self._engine: PolicyEngine = engine or NativePolicyEngine(checkpoint)
+        self._engine: PolicyEngine = engine or policy_engine(checkpoint, device)
 
     def rollouts(
         self,

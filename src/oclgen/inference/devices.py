@@ -1,0 +1,32 @@
+"""Which engine runs a model: the compiled kernel on `cpu`, torch on `cuda`, `cuda:1`, ... or `cpu-torch`.
+
+Torch lives in `oclgen.learn` alone, so its engines are looked up by name, and only when they are asked for.
+"""
+
+import importlib
+
+from oclgen.checkpoint import Checkpoint
+from oclgen.inference.engine import HeuristicEngine, PolicyEngine
+from oclgen.inference.native import NativePolicyEngine
+from oclgen.inference.native_heuristic import native_heuristic_engine
+
+TORCH_ENGINES = "oclgen.learn.torch_engine"
+
+
+def policy_engine(checkpoint: Checkpoint, device: str) -> PolicyEngine:
+    if device == "cpu":
+        return NativePolicyEngine(checkpoint)
+    engine: PolicyEngine = importlib.import_module(TORCH_ENGINES).TorchPolicyEngine(checkpoint, torch_device(device))
+    return engine
+
+
+def heuristic_engine(checkpoint: Checkpoint, device: str) -> HeuristicEngine:
+    if device == "cpu":
+        return native_heuristic_engine(checkpoint)
+    torch_engines = importlib.import_module(TORCH_ENGINES)
+    engine: HeuristicEngine = torch_engines.TorchHeuristicEngine(checkpoint, torch_device(device))
+    return engine
+
+
+def torch_device(device: str) -> str:
+    return "cpu" if device == "cpu-torch" else device

@@ -65,6 +65,10 @@ class Shape:
         """Floating point operations of one row through the blocks, with so many positions in sight."""
         return self.layers * (24 * self.width**2 + 4 * self.width * visible)
 
+    def prompt_row_operations(self, visible: float) -> float:
+        """Of one row of a prompt: the engine's last block only makes its keys, values and query."""
+        return self.row_operations(visible) * (self.layers - 1) / self.layers + 6 * self.width**2
+
 
 SHAPES = (Shape(4, 128, 4, 5.0), Shape(6, 256, 8, 3.0))
 
@@ -192,7 +196,7 @@ def compare_policies(shape: Shape, repeats: int) -> dict[str, float]:
             )
 
     rows = shape.row_operations(PROMPT + NEW / 2) + 2 * shape.width * VOCABULARY.size
-    operations = SAMPLES * NEW * rows + PROMPT * shape.row_operations(PROMPT / 2)
+    operations = SAMPLES * NEW * rows + PROMPT * shape.prompt_row_operations(PROMPT / 2)
     return compare(generate, lambda: generate_with_engine(engine, prompt), SAMPLES * NEW, operations, repeats)
 
 
@@ -215,7 +219,7 @@ def compare_heuristics(shape: Shape, repeats: int) -> dict[str, float]:
         with torch.inference_mode():
             return model(batch)
 
-    operations = STATES * PROMPT * shape.row_operations(PROMPT)
+    operations = STATES * PROMPT * shape.prompt_row_operations(PROMPT)
     return compare(encode, lambda: engine.distributions(prompts), STATES, operations, repeats)
 
 

@@ -28,6 +28,8 @@ from tests.model_folder import write_random_model
 
 SPEC = catalog.load("blocksworld")
 DOMAIN = SPEC.domain_text
+APPLICABLE = {"decoding": "applicable"}
+"""What random weights need to get anywhere."""
 
 
 def blocks(count: int, index: int = 0) -> str:
@@ -53,13 +55,13 @@ def command(*arguments: object) -> list[str]:
 
 def solve_command(problem: Path, model: Path, *more: object) -> subprocess.CompletedProcess[str]:
     plan_file = problem.with_name("sas_plan")
-    arguments = ("solve", problem, "--model", model, "--plan-file", plan_file, *more)
+    arguments = ("solve", problem, "--model", model, "--set", "decoding=applicable", "--plan-file", plan_file, *more)
     return subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_learned_method_returns_a_valid_plan_with_an_improving_trace(method: str, model: Path) -> None:
-    result = solve(DOMAIN, blocks(3, 2), method=method, model=model, time_limit=60, iterations=60)
+    result = solve(DOMAIN, blocks(3, 2), method=method, model=model, time_limit=60, iterations=60, settings=APPLICABLE)
     assert result.plan
     assert validate(DOMAIN, blocks(3, 2), result.plan).valid
     lengths = [length for _, length in result.trace]
@@ -78,7 +80,7 @@ def test_the_same_seed_and_iterations_give_the_same_plan(profile: str, model: Pa
 
 
 def test_improving_plans_hands_out_each_plan_and_then_says_why_it_ended(model: Path) -> None:
-    plans = improving_plans(DOMAIN, blocks(4), model=model, iterations=200, time_limit=60)
+    plans = improving_plans(DOMAIN, blocks(4), model=model, iterations=200, time_limit=60, settings=APPLICABLE)
     lengths = []
     while True:
         try:
@@ -203,6 +205,8 @@ def test_a_signal_prints_the_best_plan_and_ends_in_success(problem: Path, model:
         problem.with_name("p"),
         "--overall-time-limit",
         "10m",
+        "--set",
+        "decoding=applicable",
     )
     with subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None

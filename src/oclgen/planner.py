@@ -30,8 +30,8 @@ from oclgen.search.settings import PROFILES, OclgenSettings
 CLASSICAL = ("lama-first", "lama", "lmcut")
 METHODS = (*LEARNED, *CLASSICAL)
 DECODINGS = ("free", "applicable")
-EXTENDED_USE = {"decoding": "applicable"}
-"""What the extended profile changes in the use of the models."""
+DEVICES = ("cpu", "cpu-torch", "cuda")
+
 
 Observer = Callable[[Task, SearchGraph], None]
 
@@ -88,8 +88,12 @@ class ModelUse:
     decoding: str = "free"
     """`free` as in the paper, or `applicable`: only tokens that lead to an applicable action (ours)."""
     temperature: float = 1.0
+    device: str = "cpu"
+    """`cpu` is the engine without torch; `cuda` and `cpu-torch` need the `learn` extra."""
 
     def __post_init__(self) -> None:
+        if self.device not in DEVICES:
+            raise InputError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
         if self.decoding not in DECODINGS:
             raise InputError(f"decoding must be one of {', '.join(DECODINGS)}, not {self.decoding!r}")
 
@@ -163,9 +167,11 @@ class Prepared:
         task = PddlTask(self.domain_text, self.problem_text)
         policy = heuristic = None
         if method.needs_policy:
-            policy = ModelPolicy(self.model / "policy", decoding=use.decoding, temperature=use.temperature)
+            policy = ModelPolicy(
+                self.model / "policy", decoding=use.decoding, temperature=use.temperature, device=use.device
+            )
         if method.needs_heuristic:
-            heuristic = ModelHeuristic(self.model / "heuristic", percentile=use.percentile)
+            heuristic = ModelHeuristic(self.model / "heuristic", percentile=use.percentile, device=use.device)
         if budget.exhausted():
             assert budget.ending is not None
             return budget.ending
@@ -211,7 +217,7 @@ def prepare(
     check_model(folder, info.domain)
     layers: list[Mapping[str, Any]] = [asdict(spec.defaults.solve) if spec else {}]
     if profile != "paper":
-        layers += [PROFILES[profile], EXTENDED_USE, model_settings(folder)]
+        layers += [PROFILES[profile], model_settings(folder)]
     search_settings, use = resolve(LEARNED[method].settings, layers, settings or {})
     return replace(prepared, model=folder, search_settings=search_settings, model_use=use)
 

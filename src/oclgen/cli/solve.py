@@ -38,6 +38,13 @@ from oclgen.errors import InputError
     show_default=True,
     help="Search settings: the paper's with our extensions, or the paper's exactly.",
 )
+@click.option(
+    "--device",
+    type=click.Choice(["cpu", "cpu-torch", "cuda"]),
+    default="cpu",
+    show_default=True,
+    help="Where the models run; cuda and cpu-torch need the learn extra.",
+)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one search setting; repeatable.")
 @click.option(
     "--plan-file",
@@ -47,7 +54,7 @@ from oclgen.errors import InputError
     help="Best plan; improving plans go to PLAN_FILE.1, .2, ...",
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the whole record of the run here.")
-def command(files: tuple[Path, ...], overrides: tuple[str, ...], **options: object) -> int:
+def command(files: tuple[Path, ...], overrides: tuple[str, ...], device: str, **options: object) -> int:
     """Find a plan for PROBLEM and keep shortening it until the time is up.
 
     Without DOMAIN, domain.pddl beside the problem is used. Plans are validated independently before they are
@@ -56,7 +63,8 @@ def command(files: tuple[Path, ...], overrides: tuple[str, ...], **options: obje
     from oclgen.solve_process import SolveRequest, run_request
 
     domain, problem = domain_and_problem(files)
-    return run_request(SolveRequest(domain=domain, problem=problem, settings=parse_overrides(overrides), **options))  # type: ignore[arg-type]
+    settings = parse_overrides(overrides) | ({} if device == "cpu" else {"device": device})
+    return run_request(SolveRequest(domain=domain, problem=problem, settings=settings, **options))  # type: ignore[arg-type]
 
 
 def domain_and_problem(files: tuple[Path, ...]) -> tuple[Path, Path]:

@@ -17,7 +17,7 @@ Priority = Literal["astar", "gbfs"]
 
 PROFILES: dict[str, dict[str, Any]] = {
     "paper": {},
-    "extended": {"initial_rollouts": "chained", "prune": True, "nodes_per_iteration": 4, "shortcut": True},
+    "extended": {"initial_rollouts": "chained", "prune": True, "shortcut": True},
 }
 
 

@@ -15,7 +15,7 @@ TINY = [
     "problems.test=3",
     "search.time_limit=''",
     "search.iterations=3",
-    "search.settings={n_init = 1, samples = 4, nodes_per_iteration = 1}",
+    "search.settings={n_init = 1, samples = 4, decoding = 'applicable'}",
     "policy.schedule.steps=4",
     "heuristic.schedule.steps=4",
     "evaluation.samples=3",

@@ -114,7 +114,10 @@ def test_each_iteration_is_a_model_that_solves(loop: Loop, model: Path) -> None:
     costs = [load_checkpoint(loop.folder(number) / "heuristic").weights["cls"] for number in range(3)]
     assert not np.array_equal(costs[0], costs[1])
     row = next(loop.data.rows("test"))
-    assert solve(loop.data.domain_text, row.problem, model=loop.folder(2), iterations=3, time_limit=None).plan
+    applicable = {"decoding": "applicable"}
+    assert solve(
+        loop.data.domain_text, row.problem, model=loop.folder(2), iterations=3, time_limit=None, settings=applicable
+    ).plan
 
 
 def test_finetuning_starts_from_the_iteration_before(loop: Loop) -> None:

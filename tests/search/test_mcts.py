@@ -4,11 +4,19 @@ from typing import Any
 import pytest
 
 from oclgen.errors import InputError
-from oclgen.interfaces import Action, State, Task
+from oclgen.interfaces import Action, State, Step, Task
 from oclgen.search.mcts import TreeNode, allowed_children, normalised, select_child
 from oclgen.search.settings import MctsSettings
 from tests.search.running import solve
-from tests.toy import DigraphTask, NumberLine, RandomHeuristic, ScriptedPolicy, WanderingPolicy, steps
+from tests.toy import (
+    DigraphTask,
+    NumberLine,
+    RandomHeuristic,
+    ScriptedPolicy,
+    WanderingPolicy,
+    replays_to_goal,
+    steps,
+)
 
 FAN = DigraphTask({0: tuple(range(1, 31))}, frozenset({99}))
 
@@ -50,6 +58,15 @@ def test_the_tree_opens_the_likeliest_children_first() -> None:
     policy = Ranked({})
     solve(FAN, policy, RandomHeuristic(), method="mcts", iterations=3)
     assert [call["states"] for call in policy.calls] == [[0], [30], [29]]
+
+
+def test_rollouts_that_are_shorter_than_plans_are_chained() -> None:
+    leap, up = Step(("leap",), 1.0), Step(("up",), 1.0)
+    policy = ScriptedPolicy({0: [(leap,)], 5: [(leap,)], 10: [(up, up)]})
+    task = NumberLine()
+    alone = solve(task, policy, RandomHeuristic(), MctsSettings(samples=1), method="mcts", iterations=1)
+    chained = solve(task, policy, RandomHeuristic(), MctsSettings(samples=1, links=3), method="mcts", iterations=1)
+    assert alone.plan is None and chained.plan is not None and replays_to_goal(task, chained.plan)
 
 
 def test_partial_rollouts_are_limited_and_full_ones_are_not() -> None:

@@ -38,15 +38,6 @@ def best_of_n_search(
 
 
 def sampled_plans(models: Models, settings: BestOfNSettings) -> list[Plan]:
-    """The plans among one batch of rollouts, or of chains of rollouts; a chain that does not move on is given up."""
-    [rollouts] = models.sample([models.task.initial_state], settings.samples)
-    chains = [(rollout.actions, rollout) for rollout in rollouts]
-    plans = [actions for actions, rollout in chains if rollout.reaches_goal]
-    for _ in range(1, settings.links):
-        chains = [(actions, last) for actions, last in chains if last.steps and not last.reaches_goal]
-        if not chains or models.budget.exhausted():
-            break
-        following = models.sample([last.states[-1] for _, last in chains], 1)
-        chains = [(done + rollout.actions, rollout) for (done, _), [rollout] in zip(chains, following, strict=True)]
-        plans += [actions for actions, rollout in chains if rollout.reaches_goal]
-    return plans
+    """The plans among one batch of rollouts, or of chains of rollouts."""
+    chains = models.chains(models.task.initial_state, settings.samples, settings.links)
+    return [chain.actions for chain in chains if chain.reaches_goal]

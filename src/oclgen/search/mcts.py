@@ -138,7 +138,7 @@ def simulate(path: Sequence[TreeNode], models: Models, settings: MctsSettings) -
         leaf.closed = True
         back_up(path, 1.0, depth)
         return taken
-    [rollouts] = models.sample([leaf.state], settings.samples, settings.max_tokens)
+    rollouts = models.chains(leaf.state, settings.samples, settings.links, settings.max_tokens)
     values = models.estimate(rollout.states[-1] for rollout in rollouts)
     lengths = [depth + len(rollout.steps) + values.get(rollout.states[-1], 0.0) for rollout in rollouts]
     plans = [taken + rollout.actions for rollout in rollouts if rollout.reaches_goal]

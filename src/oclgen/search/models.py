@@ -25,6 +25,10 @@ class Trajectory:
     def actions(self) -> Plan:
         return tuple(step.action for step in self.steps)
 
+    def then(self, other: "Trajectory") -> "Trajectory":
+        """Followed by another that starts where this one ends."""
+        return Trajectory(self.states[:-1] + other.states, self.steps + other.steps, other.reaches_goal)
+
     def cut(self, steps: int) -> "Trajectory":
         """Its first steps, where it has more."""
         if steps >= len(self.steps):
@@ -89,6 +93,21 @@ class Models:
             [replay(self.task, state, rollout) for rollout in batch]
             for state, batch in zip(states, batches, strict=True)
         ]
+
+    def chains(self, state: State, samples: int, links: int, max_tokens: int | None = None) -> list[Trajectory]:
+        """`samples` chains of at most `links` rollouts, each next one from where the last ended, the state encoded
+        afresh; a chain ends at a goal and where it does not move on."""
+        [chains] = self.sample([state], samples, max_tokens)
+        moving = {i for i, chain in enumerate(chains) if chain.steps}
+        for _ in range(1, links):
+            going = sorted(i for i in moving if not chains[i].reaches_goal)
+            if not going or self.budget.exhausted():
+                break
+            following = self.sample([chains[i].states[-1] for i in going], 1, max_tokens)
+            for i, [rollout] in zip(going, following, strict=True):
+                chains[i] = chains[i].then(rollout)
+            moving = {i for i, [rollout] in zip(going, following, strict=True) if rollout.steps}
+        return chains
 
     def priors(self, state: State, actions: Sequence[Action]) -> list[float]:
         """How likely the policy finds each action, normalised over them."""

@@ -72,6 +72,8 @@ class MctsSettings:
     """Length limit of a rollout; None is the paper's full rollout, 50 its partial one."""
     samples: int = 10
     """Rollouts sampled per simulation."""
+    links: int = 1
+    """Rollouts that make up one, as for Best-of-N (more than 1 is ours)."""
     alpha: float = 0.1
     """Weight of the chance of success against plan length."""
     c_puct: float = 1.0
@@ -82,6 +84,7 @@ class MctsSettings:
 
     def __post_init__(self) -> None:
         check_least("samples", self.samples, 1)
+        check_least("links", self.links, 1)
         if self.max_tokens is not None:
             check_least("max_tokens", self.max_tokens, 1)
         if not 0.0 <= self.alpha <= 1.0:

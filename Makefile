@@ -3,12 +3,19 @@ PYTHON ?= python3
 SOURCES := pyproject.toml $(wildcard setup.py) $(shell find src -name '*.py' -o -name '*.c' -o -name '*.h' -o -name '*.toml' -o -name '*.pddl')
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint types unit base clean
+DOMAINS := blocksworld logistics labyrinth sokoban
+
+.PHONY: demo test models $(DOMAINS:%=model-%) lint types unit base clean
 
 demo: .venv/stamp  ## solve one problem of each domain and show the plans
 	.venv/bin/oclgen demo
 
 test: lint types unit base  ## everything that must hold before a change lands
+
+models: $(DOMAINS:%=model-%)  ## make the shipped models anew: hours, resumable; see scripts/make_model.sh
+
+$(DOMAINS:%=model-%): model-%: .venv-dev/stamp
+	PATH="$(CURDIR)/.venv-dev/bin:$$PATH" scripts/make_model.sh $*
 
 lint: .venv-dev/stamp
 	.venv-dev/bin/ruff check .

@@ -1,0 +1,31 @@
+#!/bin/sh
+# The shipped model of one domain, from drawing problems to float16 weights. Each step goes on where it was stopped, so the
+# same command again finishes what was interrupted; what is finished takes a moment.
+set -e
+domain=$1
+case $domain in
+blocksworld) data="--count 2500 --time-limit 60s" ;;
+logistics) data="--count 1000 --time-limit 60s --set cities=1..10 --set city_size=1..3 --set packages=1..15 --set airplanes=1..3" ;;
+labyrinth) data="--count 400 --time-limit 300s --val 60 --test 60" ;;
+sokoban) data="--count 1000 --time-limit 60s --set grid=5..10 --set boxes=1..4" ;;
+*) echo "usage: $0 blocksworld|logistics|labyrinth|sokoban" >&2; exit 2 ;;
+esac
+
+resume() { if [ -e "$1" ]; then echo --resume; fi; }
+
+train() {
+    run=runs/$1-$domain
+    oclgen train "$1" --config "configs/cpu/$1-$domain.toml" --out "$run" $(resume "$run/state.pt")
+}
+
+oclgen data "$domain" --out "data/$domain" --random-seed 1 --memory-limit 4G $data
+train policy
+train heuristic
+model=runs/base-$domain
+python scripts/ship.py "runs/policy-$domain/best" "runs/heuristic-$domain/best" "$model"
+if [ -e "configs/cpu/improve-$domain.toml" ]; then
+    loop=runs/improve-$domain
+    oclgen improve --config "configs/cpu/improve-$domain.toml" --model "$model" --out "$loop" $(resume "$loop/settings.json")
+    model=$(ls -d "$loop"/iteration-* | sort -V | tail -n 1)
+fi
+python scripts/ship.py "$model/policy" "$model/heuristic" "src/oclgen/pretrained/$domain"

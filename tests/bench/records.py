@@ -89,6 +89,26 @@ def estimate(problem: str, mode: float, percentile: float, **changes: Any) -> di
     } | changes
 
 
+def loop(*lengths: float | None, **changes: Any) -> dict[str, Any]:
+    """A loop on ten test problems whose mean lengths are these; None is an iteration that solved nothing."""
+    line = {"kind": "loop", "domain": "blocksworld", "label": "oclgen-uniform", "method": "oclgen", "samples": 10}
+    line["iterations"] = [
+        {
+            "iteration": number,
+            "completion": 0.0 if length is None else 0.9,
+            "mean_length": length,
+            "se": None if length is None else 1.5,
+            "problems": 10,
+            "solved": 0 if length is None else 9,
+            "teacher_length": None if length is None else 77.0,
+            "common_length": None if length is None else length - 1,
+        }
+        for number, length in enumerate(lengths)
+    ]
+    line |= changes
+    return {"id": f"loop-{line['domain']}-{line['label']}-{len(lengths)}", **line}
+
+
 def records(*lines: dict[str, Any]) -> list[Record]:
     return [from_json(json.loads(json.dumps(line))) for line in lines]
 
@@ -112,6 +132,7 @@ def whole_evaluation(problems: int = 12, seed: int = 0) -> list[dict[str, Any]]:
             }
             for kind in ("policy", "heuristic")
         ]
+    lines += [loop(70.0, 60.0, 50.0, 45.0), loop(70.0, 65.0, label="mcts-full", method="mcts")]
     lines += [run("oclgen-uniform", "slow", [(0.5, 20)], domain="sokoban", seconds=13.0)]
     lines += [broken("mcts-full", "bad", "invalid plan: step 3 needs (clear b1)", domain="labyrinth")]
     return lines

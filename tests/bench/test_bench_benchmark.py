@@ -16,8 +16,9 @@ import pytest
 from oclgen.bench.benchmark import Progress, read_metrics, run_benchmark
 from oclgen.bench.config import read_config
 from oclgen.bench.journal import read_records
-from oclgen.bench.record import Curve, Estimate, Run
+from oclgen.bench.record import Curve, Estimate, Loop, Run
 from oclgen.errors import InputError
+from tests.bench.records import loop
 from tests.model_folder import write_random_model
 
 CONFIG = """
@@ -191,3 +192,55 @@ metrics = "nowhere.jsonl"
 
 def test_metrics_that_are_not_there_are_no_curve(tmp_path: Path) -> None:
     assert read_metrics(tmp_path / "metrics.jsonl") == {}
+
+
+LOOPS = """
+[[problems]]
+domain = "blocksworld"
+count = 1
+ranges = ["blocks=3"]
+[[loops]]
+label = "oclgen-uniform"
+domain = "blocksworld"
+loop = "{folder}/improve-{{domain}}/loop.json"
+[[loops]]
+label = "mcts-full"
+domain = "blocksworld"
+loop = "nowhere/loop.json"
+"""
+
+
+def test_a_loop_becomes_a_record_that_a_longer_one_follows(tmp_path: Path) -> None:
+    path = tmp_path / "improve-blocksworld" / "loop.json"
+    path.parent.mkdir()
+    for lengths in ((70.0,), (70.0,), (70.0, 60.0)):
+        path.write_text(json.dumps({"format": 1, **loop(*lengths, domain="data/mine")}))
+        bench(tmp_path, LOOPS.format(folder=tmp_path))
+    first, second = read_records(tmp_path / "out")
+    assert isinstance(first, Loop) and isinstance(second, Loop)
+    assert (second.domain, second.label, second.method, second.samples) == (
+        "blocksworld",
+        "oclgen-uniform",
+        "oclgen",
+        10,
+    )
+    assert [each.mean_length for each in first.iterations] == [70.0]
+    assert [each.mean_length for each in second.iterations] == [70.0, 60.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"method": "mcts", "samples": 10}',
+        '{"method": "mcts", "samples": 10, "iterations": [{"iteration": 0}]}',
+    ],
+)
+def test_a_file_that_is_no_loop_is_refused_by_name(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "improve-blocksworld" / "loop.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"improve-blocksworld/loop\.json"):
+        bench(tmp_path, LOOPS.format(folder=tmp_path))

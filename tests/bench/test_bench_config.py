@@ -39,7 +39,7 @@ def read(tmp_path: Path, text: str) -> Config:
 def test_shipped_configs_name_only_labels_and_domains_that_exist(path: Path) -> None:
     config = read_config(path)
     assert {source.domain for source in config.problems} <= set(catalog.names())
-    assert {run.label for run in config.runs} <= set(PAPER.names)
+    assert {run.label for run in config.runs} | {loop.label for loop in config.loops} <= set(PAPER.names)
     for source in config.problems:
         if not source.data:
             spec = catalog.load(source.domain)
@@ -51,7 +51,8 @@ def test_each_size_has_every_method_ablation_and_experiment(kind: str) -> None:
     configs = [read_config(path) for path in SHIPPED if path.parent.name == kind]
     runs = [run for config in configs for run in config.runs]
     assert {run.method for run in runs} >= {*METHODS, "lama", "lama-first"}
-    assert {run.label for run in runs} >= {*ABLATIONS, "compiled", "not-compiled", "oclgen-loop3", "mcts-loop3"}
+    assert {run.label for run in runs} >= {*ABLATIONS, "compiled", "not-compiled", "oclgen-loop3"}
+    assert {run.label for run in runs} & {"mcts-loop3", "mcts-oclgen-loop3"}
     sets = {name for run in runs for name in run.sets}
     assert sets == {"main", "failed", "interpolate", "extrapolate"}
     assert any(config.optima for config in configs) and any(config.estimates for config in configs)
@@ -92,6 +93,7 @@ def test_limits_are_read_as_the_command_line_reads_them(tmp_path: Path) -> None:
         (GOOD + 'time_limits = ["soon"]\n', "not a duration"),
         (GOOD + 'sets = ["test"]\n', "problem set 'test'"),
         (GOOD + '\n[[runs]]\nlabel = "lama"\nmethod = "lmcut"\n', "two runs are labelled 'lama'"),
+        (GOOD + 2 * '\n[[loops]]\nlabel = "a"\ndomain = "b"\nloop = "c"\n', "two loops are labelled 'a' for b"),
         (GOOD.replace("count = 2", 'data = "a"\nfolder = "b"'), "not both"),
         ('memory_limit = "much"' + GOOD, "memory size"),
         ("runs = 3\n[[problems]]\ndomain = 'blocksworld'\ncount = 1\n", "list of tables"),

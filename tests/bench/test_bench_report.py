@@ -23,7 +23,7 @@ TABLES = {
 }  # fmt: skip
 PICTURES = {
     "length_over_time", "completion_over_time", "quality_over_time", "heuristic_errors", "cost_distributions",
-    "training_curves",
+    "training_curves", "improvement_over_loops",
 }  # fmt: skip
 
 
@@ -93,7 +93,14 @@ def test_few_records_give_a_short_report_that_says_what_is_missing(tmp_path: Pat
     assert run_cli(["report", str(folder)]) == 0
     text = (folder / "report" / "report.md").read_text()
     missing = text[text.index("## Not shown") :]
-    for key in ("results_optimal", "results_subset", "ablations", "mae_comparison", "training_curves"):
+    for key in (
+        "results_optimal",
+        "results_subset",
+        "ablations",
+        "mae_comparison",
+        "training_curves",
+        "improvement_loop",
+    ):
         assert f"(`{key}`): no " in missing
     assert "Attention" not in text
 

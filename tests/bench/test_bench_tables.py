@@ -14,11 +14,11 @@ from oclgen.bench.comparisons import (
     taskwise,
 )
 from oclgen.bench.evaluation import Evaluation
+from oclgen.bench.loops import improvement_loop
 from oclgen.bench.results import (
     ablations,
     generalisation,
     improvement_final,
-    improvement_loop,
     main_results,
     number_of_rollouts,
     results_optimal,
@@ -138,17 +138,15 @@ def test_ablations_stand_beside_the_whole_method_under_the_same_limit() -> None:
     assert rows(table, "paper")[1] == ["paper", "10 min", "366 / 630", "100.0", "48.81 ± 0.87"]
 
 
-def test_compilation_loops_and_generalisation_have_tables_of_their_own() -> None:
+def test_compilation_searches_after_loops_and_generalisation_have_tables_of_their_own() -> None:
     found = evaluation(
         run("compiled", "p1", [(1, 10)]),
         run("not-compiled", "p1", [(1, 11)]),
-        run("best-of-n-oclgen-loop2", "p1", [(1, 9)]),
         run("oclgen-loop3", "p1", [(1, 8)]),
         run("oclgen-shuffled", "p9", [(1, 80)], set="extrapolate"),
         optimum("p1", 8),
     )
     assert [row[0] for row in rows(results_saw_vs_act(found))] == ["w/o compilation", "w/ compilation"]
-    assert rows(improvement_loop(found), "paper") == [["paper", "", "99.6", "41.81 ± 0.58"]]
     assert rows(improvement_final(found)) == [["OCLGen (uniform), 3 loops", "10 s", "1 / 1", "100.0", "8.00"]]
     assert rows(generalisation(found)) == [["OCLGen, names shuffled in training", "10 s", "100.0", "80.00"]]
     assert rows(generalisation(found), "paper") == [["paper", "10 min", "79.9", "–"]]
@@ -183,11 +181,16 @@ def test_statistical_comparison_pairs_problems_that_both_solved_under_the_same_l
     assert rows(table, "paper")[0][3:7] == ["1000", "-10.68 ± 0.31", "-1.08", "5.4·10^-136"]
 
 
-def test_statistical_comparison_after_self_improvement() -> None:
+def test_statistical_comparison_after_self_improvement_is_against_mcts_and_against_the_first_model() -> None:
+    labels = {"oclgen-loop0": 9, "oclgen-loop3": 5, "mcts-loop3": 7, "best-of-n-oclgen-loop3": 8, "oclgen-uniform": 9}
     table = statistical_comparison_iter3(
-        evaluation(run("oclgen-loop3", "p1", [(1, 5)]), run("mcts-loop3", "p1", [(1, 7)]))
+        evaluation(*(run(label, "p1", [(1, length)]) for label, length in labels.items()))
     )
-    assert rows(table)[0][3:5] == ["1", "-2.00"]
+    assert [(row[0], *row[3:5]) for row in rows(table)] == [
+        ("OCLGen (uniform), 0 loops", "1", "-4.00"),
+        ("MCTS (full rollouts), 3 loops", "1", "-2.00"),
+    ]
+    assert [row[4] for row in rows(table, "paper")] == ["-4.15 ± 0.19"]
 
 
 def test_commonly_solved_gives_ratios_on_the_same_problems() -> None:

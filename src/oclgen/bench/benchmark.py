@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from oclgen.bench import machine
-from oclgen.bench.config import Config, TrainingSpec
+from oclgen.bench.config import Config, LoopSpec, TrainingSpec
 from oclgen.bench.jobs import Job, estimate_jobs, solve_jobs
 from oclgen.bench.journal import Journal
 from oclgen.bench.outcome import estimate_records, run_record
 from oclgen.bench.problems import Problem, collect, digest
+from oclgen.bench.record import from_json
 from oclgen.bench.runner import Ended, free_cores, release, run_jobs
 from oclgen.cli.solve import parse_overrides
 from oclgen.errors import InputError
@@ -119,7 +120,7 @@ class Clock:
 
 
 def record_facts(config: Config, problems: list[Problem], journal: Journal) -> None:
-    """Optima that are known beforehand, and training curves."""
+    """Optima that are known beforehand, training curves, and loops of self-improvement."""
     for problem in problems:
         line = {"kind": "optimum", "fingerprint": problem.fingerprint, "length": problem.optimum}
         if problem.optimum is not None and digest(line) not in journal.ids:
@@ -129,6 +130,10 @@ def record_facts(config: Config, problems: list[Problem], journal: Journal) -> N
         line = curve_line(spec, series)
         if series and line["id"] not in journal.ids:
             journal.append(line)
+    for loop in config.loops:
+        found = loop_line(loop)
+        if found is not None and found["id"] not in journal.ids:
+            journal.append(found)
 
 
 def curve_line(spec: TrainingSpec, series: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,3 +155,18 @@ def read_metrics(path: Path) -> dict[str, list[list[float]]]:
         if name and "step" in line and isinstance(value, int | float) and math.isfinite(value):
             series.setdefault(name, []).append([line["step"], value])
     return series
+
+
+def loop_line(spec: LoopSpec) -> dict[str, Any] | None:
+    """The figures of a loop's `loop.json`; None where there is none."""
+    path = Path(spec.loop.format(domain=spec.domain))
+    if not path.exists():
+        return None
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        line = {**table, "kind": "loop", "domain": spec.domain, "label": spec.label}
+        line["id"] = digest(line)
+        from_json(line)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path}: not the loop.json of a loop ({error})") from error
+    return line

@@ -6,7 +6,7 @@ here compares on the same problems. Paper: tab:statistical_comparison and tab:st
 
 from collections.abc import Sequence
 
-from oclgen.bench.evaluation import MAIN, Entrant, Evaluation, Result, paired_lengths
+from oclgen.bench.evaluation import MAIN, Entrant, Evaluation, Result, is_loop_search, paired_lengths
 from oclgen.bench.paper import PAPER
 from oclgen.bench.results import limit_text
 from oclgen.bench.statistics import agile_score, compare, mean_of, satisficing_score
@@ -51,14 +51,18 @@ def statistical_comparison(evaluation: Evaluation) -> Table | Absent:
 
 
 def statistical_comparison_iter3(evaluation: Evaluation) -> Table | Absent:
-    others = evaluation.entrants(MAIN, lambda label: label == "mcts-loop3")
-    caption = "The same after three loops of self-improvement, each method with the models of its own loops."
+    reference = "oclgen-loop3"
+    others = evaluation.entrants(MAIN, lambda label: is_loop_search(label) and label != reference)
+    caption = (
+        f"The same for {PAPER.name(reference)}: against the models it started from (0 loops), and against MCTS, which "
+        "in the paper has the models of its own loops."
+    )
     return paired_table(
         evaluation,
         "statistical_comparison_iter3",
         "Paired statistical comparison after self-improvement",
         caption,
-        "oclgen-loop3",
+        reference,
         others,
     )
 

@@ -1,4 +1,5 @@
-"""What a benchmark consists of, as declared in TOML: problems x methods x seeds, optima, estimates, training curves.
+"""What a benchmark consists of, as declared in TOML: problems x methods x seeds, optima, estimates, training curves,
+loops of self-improvement.
 
     title = "..."
     memory_limit = "4G"
@@ -124,6 +125,15 @@ class TrainingSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopSpec:
+    """A loop of self-improvement whose own tests (`loop.json`) become a table and a figure."""
+
+    label: str
+    domain: str
+    loop: str
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """One benchmark."""
 
@@ -135,6 +145,7 @@ class Config:
     optima: OptimaSpec | None
     estimates: tuple[EstimateSpec, ...]
     training: tuple[TrainingSpec, ...]
+    loops: tuple[LoopSpec, ...]
 
 
 def read_config(path: Path) -> Config:
@@ -156,8 +167,10 @@ def read_config(path: Path) -> Config:
         optima=checked(OptimaSpec, table["optima"], f"{path}: [optima]") if "optima" in table else None,
         estimates=parts(EstimateSpec, table, "estimates", path),
         training=parts(TrainingSpec, table, "training", path),
+        loops=parts(LoopSpec, table, "loops", path),
     )
     check_labels(config, path)
+    check_loops(config, path)
     return config
 
 
@@ -180,6 +193,15 @@ def check_labels(config: Config, path: Path) -> None:
                 if (run.label, name, domain) in used:
                     raise InputError(f"{path}: two runs are labelled {run.label!r} on the set {name!r}")
                 used.add((run.label, name, domain))
+
+
+def check_loops(config: Config, path: Path) -> None:
+    """Of two loops with one label only the last would be shown."""
+    used: set[tuple[str, str]] = set()
+    for spec in config.loops:
+        if (spec.label, spec.domain) in used:
+            raise InputError(f"{path}: two loops are labelled {spec.label!r} for {spec.domain}")
+        used.add((spec.label, spec.domain))
 
 
 def check_choice(where: str, key: str, value: str, choices: tuple[str, ...] | Mapping[str, Any]) -> None:

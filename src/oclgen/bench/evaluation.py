@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from oclgen.bench.paper import PAPER
-from oclgen.bench.record import Curve, Estimate, Optimum, Record, Run
+from oclgen.bench.record import Curve, Estimate, Loop, Optimum, Record, Run
 
 OPTIMAL_METHOD = "lmcut"
 TEACHER = "lama-first"
@@ -52,6 +52,7 @@ class Evaluation:
         self.proven: dict[str, int] = {}
         self.estimates: list[Estimate] = []
         self.curves: list[Curve] = []
+        loops: dict[tuple[str, str], Loop] = {}
         for record in records:
             if isinstance(record, Run):
                 runs[record.id] = record
@@ -59,9 +60,12 @@ class Evaluation:
                 self.proven[record.fingerprint] = record.length
             elif isinstance(record, Estimate):
                 self.estimates.append(record)
+            elif isinstance(record, Loop):
+                loops[record.domain, record.label] = record  # a later one has gone on
             else:
                 self.curves.append(record)
         self.runs = list(runs.values())
+        self.loops = list(loops.values())
         self._groups: dict[tuple[str, str, str, float], list[Run]] = defaultdict(list)
         for run in self.runs:
             self._groups[run.set, run.domain, run.label, run.time_limit].append(run)
@@ -156,6 +160,11 @@ class Evaluation:
 
 def is_main_label(label: str) -> bool:
     return label not in SIDE_LABELS and "-loop" not in label
+
+
+def is_loop_search(label: str) -> bool:
+    """A search with the models of some loop of self-improvement; sampling with them is another matter."""
+    return "-loop" in label and not label.startswith("best-of-n-")
 
 
 def paired_lengths(first: dict[str, Result], second: dict[str, Result]) -> tuple[list[float], list[float]]:

@@ -1,13 +1,13 @@
 """What a benchmark writes and a report reads: one JSON object per line, nothing else passes between the two.
 
-Four kinds: a `Run` of a planner on a problem, a proven `Optimum`, an `Estimate` of the heuristic for an initial
-state, and a training `Curve`. Lines carry more than these types (plan, settings, versions, machine): readers keep
-what they need and ignore the rest.
+Five kinds: a `Run` of a planner on a problem, a proven `Optimum`, an `Estimate` of the heuristic for an initial
+state, a training `Curve`, and a `Loop` of self-improvement. Lines carry more than these types (plan, settings,
+versions, machine): readers keep what they need and ignore the rest.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from oclgen.bench.statistics import length_at
 
@@ -15,6 +15,8 @@ Outcome = Literal["solved", "unsolved", "broken"]
 """Unsolved is a result; broken is a defect (a crash, a rejected plan, an unexpected exit code)."""
 
 OUTCOMES = ("solved", "unsolved", "broken")
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,35 @@ class Curve:
     series: Mapping[str, tuple[tuple[float, float], ...]]
 
 
-Record = Run | Optimum | Estimate | Curve
-KINDS: dict[str, type[Record]] = {"run": Run, "optimum": Optimum, "estimate": Estimate, "curve": Curve}
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """Best-of-N after an iteration of self-improvement; lengths over the problems it solved."""
+
+    iteration: int
+    problems: int
+    completion: float
+    """A share."""
+    mean_length: float | None
+    se: float | None
+    common_length: float | None
+    """Over the problems that every iteration solved."""
+    teacher_length: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """What self-improvement reported of its own test problems, from the model it started with on."""
+
+    id: str
+    domain: str
+    label: str
+    method: str
+    samples: int
+    iterations: tuple[Iteration, ...]
+
+
+Record = Run | Optimum | Estimate | Curve | Loop
+KINDS: dict[str, type[Record]] = {"run": Run, "optimum": Optimum, "estimate": Estimate, "curve": Curve, "loop": Loop}
 
 
 def from_json(line: Mapping[str, Any]) -> Record:
@@ -97,14 +126,22 @@ def from_json(line: Mapping[str, Any]) -> Record:
     kind = KINDS.get(str(line.get("kind")))
     if kind is None:
         raise ValueError(f"unknown kind of record {line.get('kind')!r}")
-    values = {field.name: frozen(line[field.name]) for field in fields(kind) if field.name in line}
-    try:
-        record = kind(**cast(Any, values))
-    except TypeError as error:
-        raise ValueError(f"incomplete record: {error}") from error
+    if kind is Loop:
+        line = {**line, "iterations": [typed(Iteration, each) for each in line.get("iterations", ())]}
+    record = typed(kind, line)
     if isinstance(record, Run) and record.outcome not in OUTCOMES:
         raise ValueError(f"unknown outcome {record.outcome!r}")
+    if isinstance(record, Loop) and not record.iterations:
+        raise ValueError("a loop without iterations")
     return record
+
+
+def typed(kind: type[Kind], line: Mapping[str, Any]) -> Kind:
+    values = {field.name: frozen(line[field.name]) for field in fields(cast(Any, kind)) if field.name in line}
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise ValueError(f"incomplete record: {error}") from error
 
 
 def frozen(value: Any) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oclgen.bench import accuracy, comparisons, figures, results
+from oclgen.bench import accuracy, comparisons, figures, loops, results
 from oclgen.bench.evaluation import Evaluation
 from oclgen.bench.figures import Picture
 from oclgen.bench.journal import read_records
@@ -36,7 +36,8 @@ SECTIONS: dict[str, tuple[Callable[[Evaluation], Item], ...]] = {
     "Beyond the teacher and the training range": (results.results_subset, results.generalisation),
     "Ablations": (results.ablations, results.results_saw_vs_act, results.number_of_rollouts),
     "Self-improvement": (
-        results.improvement_loop,
+        loops.improvement_loop,
+        loops.loop_picture,
         results.improvement_final,
         comparisons.statistical_comparison_iter3,
         accuracy.mae_comparison,

@@ -1,8 +1,7 @@
 """The paper's result tables: completion, lengths and optimal counts per method and domain.
 
 Paper: tab:main_results, tab:results_optimal, tab:results_subset, tab:ablations, tab:results_saw_vs_act,
-tab:number_of_rollout_time_limit_best_of_N, tab:improvement_loop, tab:improvement_final, and the generalisation
-experiment of the appendix.
+tab:number_of_rollout_time_limit_best_of_N, tab:improvement_final, and the generalisation experiment of the appendix.
 """
 
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from oclgen.bench.blocks import (
     ROLLOUTS,
     Block,
 )
-from oclgen.bench.evaluation import MAIN, Entrant, Evaluation
+from oclgen.bench.evaluation import MAIN, Entrant, Evaluation, is_loop_search
 from oclgen.bench.paper import PAPER, PaperRow
 from oclgen.bench.table import Absent, Cell, Column, Row, Table, blank, text_cell
 
@@ -132,28 +131,15 @@ def number_of_rollouts(evaluation: Evaluation) -> Table | Absent:
     )
 
 
-def improvement_loop(evaluation: Evaluation) -> Table | Absent:
-    return wide(
-        evaluation,
-        "improvement_loop",
-        "Self-improvement, loop by loop",
-        "Best-of-N with N = 10 on the policy after each loop of self-improvement.",
-        COMPLETION_LENGTH,
-        places(evaluation, MAIN),
-        evaluation.entrants(MAIN, lambda label: label.startswith("best-of-n-") and "-loop" in label),
-        "no runs labelled best-of-n-oclgen-loop0 and the like",
-    )
-
-
 def improvement_final(evaluation: Evaluation) -> Table | Absent:
     return wide(
         evaluation,
         "improvement_final",
         "Search after self-improvement",
-        "Test-time search with the models of the last loop of self-improvement.",
+        "Test-time search with the models before (0 loops) and after self-improvement.",
         OPTIMAL_COMPLETION_LENGTH,
         places(evaluation, MAIN),
-        evaluation.entrants(MAIN, lambda label: "-loop" in label and not label.startswith("best-of-n-")),
+        evaluation.entrants(MAIN, is_loop_search),
         "no runs labelled oclgen-loop3, mcts-loop3",
     )
 
@@ -182,7 +168,6 @@ RESULT_TABLES = (
     ablations,
     results_saw_vs_act,
     number_of_rollouts,
-    improvement_loop,
     improvement_final,
     generalisation,
 )

@@ -85,23 +85,6 @@ def test_a_heuristic_can_start_from_a_policy(tmp_path: Path) -> None:
     assert own.keys() - policy.keys() == {f"{layer}.{end}" for layer in ("pooler", "classifier") for end in ENDS}
 
 
-def test_a_smaller_heuristic_takes_the_first_blocks_of_a_policy(tmp_path: Path) -> None:
-    policy = write(tmp_path / "model", "policy", "atoms").state_dict()
-    settings = dataclasses.replace(shape("policy", "atoms"), kind="heuristic", max_cost=9, layers=1)
-    heuristic = PlanStartHeuristic(settings, VOCABULARY)
-    load_weights(heuristic, tmp_path / "model", settings)
-    taken = {name: value for name, value in heuristic.state_dict().items() if name in policy}
-    assert all(torch.equal(value, policy[name]) for name, value in taken.items())
-    assert policy.keys() - taken.keys() == {name for name in policy if name.startswith("block.1.")}
-
-
-def test_a_larger_heuristic_cannot_start_from_a_policy(tmp_path: Path) -> None:
-    write(tmp_path / "model", "policy", "atoms")
-    settings = dataclasses.replace(shape("policy", "atoms"), kind="heuristic", max_cost=9, layers=3)
-    with pytest.raises(InputError, match="another shape"):
-        load_weights(PlanStartHeuristic(settings, VOCABULARY), tmp_path / "model", settings)
-
-
 def test_a_state_survives_a_crash_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "state.pt"
     save_state(path, {"step": 1})

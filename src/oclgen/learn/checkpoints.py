@@ -84,19 +84,13 @@ def network_weights(network: nn.Module) -> dict[str, np.ndarray[Any, Any]]:
 
 def load_weights(network: nn.Module, folder: Path, settings: ModelSettings) -> None:
     """Start from the weights of a checkpoint of the same shape; a heuristic with a policy's network may start from a
-    policy's weights, all but its own two last layers, and have fewer blocks: it takes the policy's first ones."""
+    policy's weights, all but its last two layers."""
     from_policy = settings.kind == "heuristic" and read_settings(folder / "settings.json").kind == "policy"
     checkpoint = load_checkpoint(folder, "policy" if from_policy else settings.kind)
-    found = dataclasses.replace(checkpoint.settings, revision=settings.revision)
-    if from_policy:
-        layers = min(found.layers, settings.layers)
-        found = dataclasses.replace(found, kind="heuristic", max_cost=settings.max_cost, layers=layers)
-    if found != settings:
+    expected = dataclasses.replace(settings, kind="policy", max_cost=0) if from_policy else settings
+    if dataclasses.replace(checkpoint.settings, revision=settings.revision) != expected:
         raise InputError(f"{folder}: its network has another shape than [model] asks for")
-    own = network.state_dict().keys()
     weights = {name: torch.from_numpy(value.copy()) for name, value in checkpoint.weights.items()}
-    if from_policy:
-        weights = {name: value for name, value in weights.items() if name in own}
     network.load_state_dict(weights, strict=not from_policy)
 
 

@@ -22,7 +22,7 @@ from oclgen.parallel import run_unordered
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A training run that has a folder; `run/best` becomes the checkpoint `target`."""
+    """A training run that has a folder; `run/last` becomes the checkpoint `target`."""
 
     settings: TrainingSettings
     run: Path
@@ -84,7 +84,7 @@ def follow(course: Course) -> str:
         outcome = train(course.settings, course.run, resume=(course.run / "state.pt").exists())
     if outcome.reason == "interrupted":
         raise OclgenError(f"finetuning the {kind} was interrupted; go on with --resume")
-    put_in_place(course.run / "best", course.target)
+    put_in_place(course.run / "last", course.target)
     return kind
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -101,7 +101,7 @@ def test_a_policy_example_is_the_encoded_state_at_its_offset_and_the_actions_aft
     epoch = stream.epoch(2)
     for number, instances in enumerate(epoch.batches):
         batch = stream.batch(Position(2, number))
-        names = stream._names(len(instances), Position(2, number))
+        names = stream._names(instances, Position(2, number))
         for row, instance in enumerate(instances):
             each, offset = problems()[instance], epoch.offset[instance]
             binding = renamed(each, names[row], VOCABULARY)
@@ -237,12 +237,36 @@ def test_validation_is_the_same_every_time_and_holds_each_plan_once() -> None:
 
 def test_names_draw_from_the_whole_pool_and_leave_meaningful_ones_alone() -> None:
     stream = examples(replace(POLICY, tokens=3000))
-    names = np.concatenate([stream._names(50, Position(epoch, 0)) for epoch in range(5)])
+    names = np.concatenate([stream._names(np.arange(50), Position(epoch, 0)) for epoch in range(5)])
     shift = VOCABULARY.first_object - 1
     for name, token in VOCABULARY.object_ids.items():
         reached = {VOCABULARY.tokens[new + shift] for new in names[:, token - shift]}
         assert reached == ({f"t{i}" for i in range(1, 7)} if name.startswith("t") else {name})
     assert not names[:, 0].any()
+
+
+def test_every_example_is_seen_under_a_symmetry_of_its_own_objects() -> None:
+    asked: list[set[str]] = []
+
+    def swap(objects: Iterable[str], rng: random.Random) -> dict[str, str]:
+        asked.append(set(objects))
+        return {"c0-0": "c0-1", "c0-1": "c0-0"} if rng.random() < 0.5 else {}
+
+    stream = Examples(store(), VOCABULARY, replace(POLICY, shuffle_names=False), swap)
+    names = stream._names(np.arange(40), Position())
+    mentioned = [{name for atom in atoms_of(each) for name in atom[1:]} for each in problems()[:40]]
+    assert asked == mentioned
+    shift = VOCABULARY.first_object - 1
+    left, right = (VOCABULARY.object_ids[name] - shift for name in ("c0-0", "c0-1"))
+    assert {(int(row[left]), int(row[right])) for row in names} == {(left, right), (right, left)}
+    kept = [argument for argument in range(names.shape[1]) if argument not in (left, right)]
+    assert (names[:, kept] == kept).all()
+
+
+def atoms_of(each: Solved) -> list[Atom]:
+    """All that a prompt may contain."""
+    atoms = {atom for part in (*each.states, each.static_atoms, *each.goal) for atom in part}
+    return [atom for atom in atoms if atom[0] not in VOCABULARY.left_out]
 
 
 def test_batches_can_be_made_in_several_threads() -> None:

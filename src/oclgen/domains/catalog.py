@@ -3,6 +3,9 @@
 A generator has `generate(rng, **parameters) -> str`, whose parameters are the keys of the `[generate]` table, and may
 have `refusal(**parameters) -> str | None`, which says why a combination is impossible. `draw` is a pure function of
 the seed and an index, so that workers can draw independently of each other. Paper: Appendix A.
+
+Where names carry meaning there may also be `symmetry.py`, with `renaming(objects, rng) -> dict[str, str]`: a random
+renaming that makes of a problem with these objects another one that might have been drawn as well.
 """
 
 import hashlib
@@ -10,7 +13,7 @@ import importlib.util
 import inspect
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +24,7 @@ from oclgen.errors import InputError
 
 HOME = Path(__file__).parent
 MAX_REFUSALS = 10_000
+Symmetry = Callable[[Iterable[str], random.Random], Mapping[str, str]]
 PROBLEM_NAME = re.compile(r"\(\s*problem\s+([^\s()]+)\s*\)", re.IGNORECASE)
 
 
@@ -36,6 +40,14 @@ class DomainSpec:
     @property
     def generator(self) -> ModuleType:
         return load_generator(self.path, tuple(self.defaults.generate))
+
+    @property
+    def symmetry(self) -> Symmetry:
+        path = self.path / "symmetry.py"
+        if not path.is_file():
+            raise InputError(f"{path}: missing, so this domain's problems cannot be renamed")
+        symmetry: Symmetry = load_module(path).renaming
+        return symmetry
 
 
 @dataclass(frozen=True)
@@ -75,10 +87,7 @@ def load_generator(folder: Path, parameters: tuple[str, ...]) -> ModuleType:
     path = folder / "generator.py"
     if not path.is_file():
         raise InputError(f"{path}: missing, so this domain's problems cannot be drawn")
-    if folder.parent == HOME:
-        module = importlib.import_module(f"oclgen.domains.{folder.name}.generator")
-    else:
-        module = import_file(path)
+    module = load_module(path)
     if not callable(getattr(module, "generate", None)):
         raise InputError(f"{path}: has no function generate(rng, **parameters)")
     taken = list(inspect.signature(module.generate).parameters)[1:]
@@ -90,8 +99,10 @@ def load_generator(folder: Path, parameters: tuple[str, ...]) -> ModuleType:
     return module
 
 
-def import_file(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"oclgen_domain_{path.parent.name}", path)
+def load_module(path: Path) -> ModuleType:
+    if path.parent.parent == HOME:
+        return importlib.import_module(f"oclgen.domains.{path.parent.name}.{path.stem}")
+    spec = importlib.util.spec_from_file_location(f"oclgen_domain_{path.parent.name}_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:

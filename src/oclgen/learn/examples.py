@@ -7,13 +7,15 @@ of the settings and its `Position`, so resuming is exact, and with several proce
 `world`-th example of the same batch: the number of processes changes nothing but the speed.
 
 Object names that carry no meaning are permuted inside their pool, anew for every example, over the whole pool:
-a model trained on 25 blocks meets all 40 names.
+a model trained on 25 blocks meets all 40 names. Where names carry meaning, a domain may know symmetries (the cities of
+Logistics can change places), and every example is seen under a random one.
 
 Paper: Section 4.4 and Appendix "Data Augmentation via Action Compilation"; shuffled names: the appendix's
 experiment on larger numbers of blocks.
 """
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from oclgen.domains.catalog import Symmetry
 from oclgen.encoding import Vocabulary
 from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT
 from oclgen.errors import InputError
@@ -79,10 +82,13 @@ class Epoch:
 class Examples:
     """The stream of batches from a store."""
 
-    def __init__(self, store: Store, vocabulary: Vocabulary, settings: BatchSettings) -> None:
+    def __init__(
+        self, store: Store, vocabulary: Vocabulary, settings: BatchSettings, symmetry: Symmetry | None = None
+    ) -> None:
         self.store = store
         self.vocabulary = vocabulary
         self.settings = settings
+        self.symmetry = symmetry
         self.epoch = lru_cache(maxsize=2)(self._epoch)
 
     def stream(self, position: Position, rank: int = 0, world: int = 1) -> Iterator[tuple[Position, Batch]]:
@@ -102,7 +108,7 @@ class Examples:
         """The share of process `rank` of `world` in the batch at a position; empty where there are too few examples."""
         epoch = self.epoch(position.epoch)
         instances = epoch.batches[position.batch]
-        names = self._names(len(instances), position)[rank::world]
+        names = self._names(instances, position)[rank::world]
         instances = instances[rank::world]
         offset = epoch.offset[instances]
         prompt, prompt_len = self._prompts(instances, offset, names)
@@ -124,18 +130,34 @@ class Examples:
         batches = cut(prompt_len, plan_len, settings, rng)
         return Epoch(offset, prompt_len, plan_len, [batches[i] for i in rng.permutation(len(batches))])
 
-    def _names(self, examples: int, position: Position) -> Longs:
+    def _names(self, instances: Longs, position: Position) -> Longs:
         """For each example a table: argument (as in atoms rows, 0 = none) -> argument under its new name."""
-        table = np.tile(np.arange(len(self.vocabulary.objects) + 1), (examples, 1))
+        table = np.tile(np.arange(len(self.vocabulary.objects) + 1), (len(instances), 1))
+        seed = [self.settings.seed, position.epoch, 1 + position.batch]
         if self.settings.shuffle_names:
-            rng = np.random.default_rng([self.settings.seed, position.epoch, 1 + position.batch])
+            rng = np.random.default_rng(seed)
             for pool in self.vocabulary.pools:
                 if not pool.meaningful:
                     ids = self.vocabulary.pool_ids(pool)
                     first = ids.start - self.vocabulary.first_object + 1
                     columns = slice(first, first + len(ids))
                     table[:, columns] = rng.permuted(table[:, columns], axis=1)
+        if self.symmetry is not None:
+            chooser = random.Random("/".join(map(str, seed)))
+            for row, instance in zip(table, instances, strict=True):
+                renaming = self.symmetry(self._objects(instance), chooser)
+                row[self._arguments(renaming)] = row[self._arguments(renaming.values())]
         return table
+
+    def _objects(self, instance: int) -> list[str]:
+        """The objects of which atoms of an instance speak."""
+        begin, end = self.store.row_begin[instance : instance + 2]
+        arguments = np.unique(self.store.rows[begin:end, 2:]).tolist()
+        return [self.vocabulary.objects[argument - 1] for argument in arguments if argument]
+
+    def _arguments(self, names: Iterable[str]) -> list[int]:
+        shift = self.vocabulary.first_object - 1
+        return [self.vocabulary.object_ids[name] - shift for name in names]
 
     def _prompts(self, instances: Longs, offset: Longs, names: Longs) -> tuple[Longs, Longs]:
         rows, owner = state_rows(self.store, instances, offset)

@@ -52,6 +52,7 @@ class Data:
     offsets: bool = True  # the paper's action compilation: start at a random step of the plan
     window: int = 0  # policy: at most so many actions per example; 0 = the whole rest of the plan
     shuffle_names: bool = False  # give objects random tokens of their pool, where names carry no meaning
+    symmetry: bool = False  # rename objects by a random symmetry of the domain, where names do (`symmetry.py`)
     batch_examples: int = 0  # examples per process and step
     batch_tokens: int = 0  # or prompt rows and plan tokens per process and step, padding included
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from oclgen.domains import catalog
+from oclgen.domains.catalog import DomainSpec
 from oclgen.encoding import Vocabulary, build_vocabulary
 from oclgen.errors import InputError
 from oclgen.learn import dataset
@@ -47,7 +48,8 @@ def open_sources(settings: TrainingSettings, world: World) -> Sources:
     stores = [shared_store(data, split, vocabulary, world) for split in ("train", "val")]
     for store in stores:
         check_limits(store, settings)
-    training, validation = (Examples(store, vocabulary, batches(settings, world)) for store in stores)
+    symmetry = find_domain(settings, data).symmetry if settings.data.symmetry else None
+    training, validation = (Examples(store, vocabulary, batches(settings, world), symmetry) for store in stores)
     rows = data.rows("val") if settings.generation.problems else iter(())
     problems = tuple(row.problem for _, row in zip(range(settings.generation.problems), rows, strict=False))
     return Sources(Origin(vocabulary, data.domain_text, data.recipe), training, validation, problems)
@@ -59,11 +61,14 @@ def find_vocabulary(settings: TrainingSettings, data: Dataset) -> Vocabulary:
         return read_vocabulary(Path(settings.run.initial) / "vocabulary.json")
     if settings.data.vocabulary:
         return read_vocabulary(Path(settings.data.vocabulary))
-    name = settings.data.domain or str(data.recipe.get("source", ""))
-    table = catalog.load(name).defaults.encoding.as_table()
+    table = find_domain(settings, data).defaults.encoding.as_table()
     return build_vocabulary(
         read_domain(data.domain_text), table if settings.data.left_out else table | {"left_out": []}
     )
+
+
+def find_domain(settings: TrainingSettings, data: Dataset) -> DomainSpec:
+    return catalog.load(settings.data.domain or str(data.recipe.get("source", "")))
 
 
 def read_vocabulary(path: Path) -> Vocabulary:

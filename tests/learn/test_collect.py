@@ -58,6 +58,19 @@ def test_raising_the_count_extends_and_keeps_every_row(ten: Path, tmp_path: Path
     assert sum(make(tmp_path, count=10).rows.values()) == 0
 
 
+def test_a_search_with_a_model_can_teach(tmp_path: Path) -> None:
+    make(tmp_path, teaching=Teaching("oclgen", 1.0), count=6)
+    stored = dataset.open(tmp_path)
+    assert stored.recipe["teacher"] == "oclgen" and stored.count("failed") == 0
+    assert all(validate(stored.domain_text, row.problem, parse_plan(row.plan, row.name)).valid for row in stored.rows())
+
+
+def test_a_search_without_a_model_is_refused_before_the_first_problem(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such model folder"):
+        make(tmp_path / "data", teaching=Teaching("oclgen", 1.0, model=str(tmp_path / "nowhere")))
+    assert not (tmp_path / "data").exists()
+
+
 def test_a_distribution_that_is_exhausted_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oclgen.learn.collect.MAX_IN_VAIN", 20)
     source = problems("blocksworld", 1, ("blocks=2",))

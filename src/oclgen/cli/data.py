@@ -9,6 +9,8 @@ from oclgen.cli.parameters import DURATION, MEMORY
 from oclgen.cli.progress import Progress
 from oclgen.errors import InputError
 
+TEACHERS = ("lama-first", "lama", "lmcut", "oclgen")
+
 
 @click.command()
 @click.argument("name")
@@ -16,7 +18,8 @@ from oclgen.errors import InputError
 @click.option("--count", default=1000, show_default=True, type=click.IntRange(min=1), help="Problems in all.")
 @click.option("--val", type=click.IntRange(min=0), help="Of these for validation (default: 5 %, at most 1000).")
 @click.option("--test", type=click.IntRange(min=0), help="Of these for testing (default: 5 %, at most 1000).")
-@click.option("--teacher", type=click.Choice(["lama-first", "lama", "lmcut"]), default="lama-first", show_default=True)
+@click.option("--teacher", type=click.Choice(TEACHERS), default="lama-first", show_default=True)
+@click.option("--model", type=click.Path(path_type=Path), help="Of the teacher oclgen (default: the shipped one).")
 @click.option("--time-limit", type=DURATION, default="20m", show_default=True, help="Wall-clock for each problem.")
 @click.option("--memory-limit", type=MEMORY, default="8G", show_default=True, help="For each problem.")
 @click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
@@ -29,6 +32,7 @@ def command(
     val: int | None,
     test: int | None,
     teacher: str,
+    model: Path | None,
     time_limit: float,
     memory_limit: int,
     workers: int,
@@ -38,13 +42,18 @@ def command(
     """Draw problems of the domain NAME, solve them with the teacher and store them in OUT.
 
     NAME is a domain that comes with oclgen, or a folder with domain.pddl and training/*.pddl (and
-    training_plans/*.plan, where plans are known). The same command again resumes a run that was stopped or
-    killed; a larger --count extends a data set.
+    training_plans/*.plan, where plans are known). The teacher is one of Fast Downward's searches or, once there is
+    a model, our own. The same command again resumes a run that was stopped or killed; a larger --count extends a
+    data set.
     """
     from oclgen.learn import collect, problems
 
+    if model is not None and teacher != "oclgen":
+        raise click.UsageError("--model is for --teacher oclgen")
     source = problems.problems(name, random_seed, settings)
-    teaching = collect.Teaching(teacher, time_limit, memory_limit, source.translate_options)
+    teaching = collect.Teaching(
+        teacher, time_limit, memory_limit, source.translate_options, "" if model is None else str(model)
+    )
     val, test = collect.split_sizes(out, count, val, test)
     tallies = collect.collect(source, out, teaching, count=count, val=val, test=test, seed=random_seed, workers=workers)
     try:

@@ -23,12 +23,15 @@ from oclgen.errors import OclgenError, PddlError
 from oclgen.interfaces import Plan
 from oclgen.learn.dataset import Row, Writer, read_recipe
 from oclgen.learn.problems import Problem, Problems
+from oclgen.models import check_model, find_model
 from oclgen.parallel import run_unordered
+from oclgen.pddl.domain import read_domain
 from oclgen.pddl.fingerprint import problem_fingerprint
 from oclgen.pddl.plan_file import format_plan, parse_plan
 from oclgen.pddl.problem import read_problem
 from oclgen.pddl.validate import validate
-from oclgen.search.anytime import Budget, Counters, run
+from oclgen.planner import CLASSICAL, prepare
+from oclgen.search.anytime import Budget, Counters, Search, run
 
 MAX_IN_VAIN = 1000
 """So many draws in a row without a new problem, and 20 for each one found, mean that there are no more."""
@@ -42,6 +45,8 @@ class Teaching:
     time_limit: float = 1200.0
     memory_limit: int = 8 << 30
     translate_options: tuple[str, ...] = ()
+    model: str = ""
+    """A model folder, for a teacher that searches with one; empty is the shipped model of the domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,8 @@ class Tally:
 def recipe(problems: Problems, teaching: Teaching, seed: int, val: int, test: int) -> dict[str, object]:
     """All that the rows depend on; a folder holds rows of one recipe only."""
     settings = {**asdict(teaching), "translate_options": list(teaching.translate_options)}
+    if teaching.teacher in CLASSICAL:
+        del settings["model"]
     return {"format": 1, **problems.recipe, "seed": seed, "val": val, "test": test, **settings}
 
 
@@ -106,6 +113,7 @@ def collect(
     problems: Problems, out: Path, teaching: Teaching, *, count: int, val: int, test: int, seed: int, workers: int
 ) -> Iterator[Tally]:
     """Add rows until the folder holds `count`; yield the same tally before the first and after each."""
+    check_teacher(teaching, problems.domain_text)
     writer = Writer(out, recipe(problems, teaching, seed, val, test), problems.domain_text)
     tally = Tally(stored=len(writer.fingerprints))
     yield tally
@@ -117,6 +125,13 @@ def collect(
             yield tally
     finally:
         writer.close()
+
+
+def check_teacher(teaching: Teaching, domain_text: str) -> None:
+    """Refuse a teacher without a model for this domain."""
+    if teaching.teacher not in CLASSICAL:
+        domain = read_domain(domain_text)
+        check_model(Path(teaching.model) if teaching.model else find_model(domain), domain)
 
 
 def remaining_jobs(
@@ -186,18 +201,11 @@ def taught(job: Job) -> Row:
 
 def teachers_plan(job: Job) -> tuple[Plan | None, str]:
     """The teacher's best plan, if it is one, and how the teacher ended."""
-    teaching = job.teaching
-    budget = Budget(teaching.time_limit, memory_bytes=teaching.memory_limit)
-    plans = fast_downward.search(
-        teaching.teacher,
-        job.domain_text,
-        job.problem.text,
-        budget,
-        translate_options=teaching.translate_options,
-        scratch=job.scratch,
-    )
+    budget = Budget(job.teaching.time_limit, memory_bytes=job.teaching.memory_limit)
+    counters = Counters()
+    lecture = classical_plans if job.teaching.teacher in CLASSICAL else own_plans
     try:
-        result = run(plans, budget, Counters())
+        result = run(lecture(job, budget, counters), budget, counters)
     except OclgenError as error:
         return None, f"error: {error}"
     if result.plan is not None:
@@ -205,6 +213,26 @@ def teachers_plan(job: Job) -> tuple[Plan | None, str]:
         if not verdict.valid:
             return None, f"invalid: {verdict.reason}"
     return result.plan, result.ending.value
+
+
+def classical_plans(job: Job, budget: Budget, counters: Counters) -> Search:
+    teaching = job.teaching
+    return fast_downward.search(
+        teaching.teacher,
+        job.domain_text,
+        job.problem.text,
+        budget,
+        translate_options=teaching.translate_options,
+        scratch=job.scratch,
+        counters=counters,
+    )
+
+
+def own_plans(job: Job, budget: Budget, counters: Counters) -> Search:
+    """A search with a model, under a seed of the problem's own."""
+    teaching = job.teaching
+    prepared = prepare(job.domain_text, job.problem.text, method=teaching.teacher, model=teaching.model or None)
+    return prepared.plans(budget, counters, job.problem.index)
 
 
 def given_plan(job: Job) -> tuple[Plan, str]:

@@ -10,7 +10,7 @@ from oclgen.errors import InputError
 from oclgen.interfaces import Step
 from oclgen.search.anytime import Counters, Ending
 from oclgen.search.graph import SearchGraph
-from oclgen.search.oclgen import select_depth
+from oclgen.search.oclgen import CHAIN_PATIENCE, select_depth
 from oclgen.search.settings import PROFILES, OclgenSettings
 from tests.search.invariants import CheckedGraph, keep_graphs
 from tests.search.running import solve
@@ -152,7 +152,16 @@ def test_a_chain_that_comes_no_nearer_gives_up() -> None:
     settings = OclgenSettings(initial_rollouts="chained", n_init=1)
     result = solve(wrong_way, policy, ExactHeuristic(), settings, iterations=0)
     assert result.plan is None
-    assert len(policy.calls) == 6
+    assert len(policy.calls) == 1 + CHAIN_PATIENCE
+
+
+def test_a_chain_that_is_stuck_goes_back_to_the_next_best_end() -> None:
+    script = {0: [steps("leap"), steps("up", "up", "up")], 3: [steps("up", "leap")], 9: [steps("up", "up", "up")]}
+    policy = ScriptedPolicy(script)
+    settings = OclgenSettings(initial_rollouts="chained", n_init=1, samples=2)
+    result = solve(LINE, policy, ExactHeuristic(), settings, iterations=0)
+    assert [call["states"] for call in policy.calls] == [[0], [5], [3], [9]]
+    assert result.plan is not None and len(result.plan) == 8
 
 
 def test_a_chain_that_runs_in_a_circle_gives_up() -> None:

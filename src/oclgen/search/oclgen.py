@@ -12,6 +12,7 @@ import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from math import inf
 from typing import NamedTuple
 
@@ -21,8 +22,8 @@ from oclgen.search.graph import ROOT, Order, SearchGraph
 from oclgen.search.models import Models, Trajectory, successors
 from oclgen.search.settings import OclgenSettings
 
-CHAIN_PATIENCE = 5
-"""A chain of rollouts gives up after this many stretches that come no nearer to the goal."""
+CHAIN_PATIENCE, LATER_CHAIN_PATIENCE = 30, 5
+"""A chain of rollouts gives up after so many stretches that come no nearer to the goal; sooner once there is a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +104,26 @@ def initial_rollouts(graph: SearchGraph, models: Models, settings: OclgenSetting
 
 
 def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Iterator[None]:
-    """Batches of rollouts, the first from the start, each next one from the most promising end of the last.
+    """Batches of rollouts, the first from the start, each next one from the most promising end of those before.
 
     A policy that loses track of the state far from its prompt gets a fresh prompt that way. The chain ends at a goal,
-    when it reaches no new state, or when it comes no nearer to the goal for a while.
+    when no end is left, or when it comes no nearer to the goal for a while.
     """
-    node, seen, nearest, patience = ROOT, {ROOT}, inf, CHAIN_PATIENCE
-    while patience:
+    ends, seen = [(graph.h(ROOT), 0, ROOT)], {ROOT}
+    nearest, stretches = inf, 0
+    while ends and stretches < (CHAIN_PATIENCE if graph.best_length is None else LATER_CHAIN_PATIENCE):
+        h, _, node = heappop(ends)
+        stretches = 0 if h < nearest else stretches + 1
+        nearest = min(nearest, h)
         [rollouts] = models.sample([graph.state(node)], settings.samples)
         add(graph, [], rollouts, assign_heuristics(graph, models, [], rollouts))
         yield
-        ends = {graph.node(rollout.states[-1]) for rollout in rollouts} - seen
-        if not ends or any(graph.is_goal(end) for end in ends):
+        reached = {graph.node(rollout.states[-1]) for rollout in rollouts} - seen
+        if any(graph.is_goal(end) for end in reached):
             return
-        node = min(sorted(ends), key=lambda end: (graph.h(end), graph.g(end)))
-        seen.add(node)
-        patience = CHAIN_PATIENCE if graph.h(node) < nearest else patience - 1
-        nearest = min(nearest, graph.h(node))
+        seen |= reached
+        for end in sorted(reached):
+            heappush(ends, (graph.h(end), graph.g(end), end))
 
 
 def select(graph: SearchGraph, settings: OclgenSettings, rng: random.Random, previous: int) -> tuple[int, list[int]]:

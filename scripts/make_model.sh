@@ -4,10 +4,10 @@
 set -e
 domain=$1
 case $domain in
-blocksworld) data="--count 2500 --time-limit 60s" ;;
-logistics) data="--count 1000 --time-limit 60s --set cities=1..10 --set city_size=1..3 --set packages=1..15 --set airplanes=1..3" ;;
-labyrinth) data="--count 400 --time-limit 300s --val 60 --test 60" ;;
-sokoban) data="--count 1000 --time-limit 60s --set grid=5..10 --set boxes=1..4" ;;
+blocksworld) data="--count 2500 --random-seed 1 --time-limit 60s" ;;
+logistics) data="--count 1000 --random-seed 1 --time-limit 60s --set cities=1..10 --set city_size=1..3 --set packages=1..15 --set airplanes=1..3" ;;
+labyrinth) data="--count 590 --random-seed 2 --time-limit 300s --val 40 --test 40 --set size=3" ;;
+sokoban) data="--count 1000 --random-seed 1 --time-limit 60s --set grid=5..10 --set boxes=1..4" ;;
 *) echo "usage: $0 blocksworld|logistics|labyrinth|sokoban" >&2; exit 2 ;;
 esac
 
@@ -18,12 +18,12 @@ train() {
     oclgen train "$1" --config "configs/cpu/$1-$domain.toml" --out "$run" $(resume "$run/state.pt")
 }
 
-oclgen data "$domain" --out "data/$domain" --random-seed 1 --memory-limit 4G $data
+oclgen data "$domain" --out "data/$domain" --memory-limit 4G $data
 train policy
 train heuristic
 model=runs/base-$domain
 python scripts/ship.py "runs/policy-$domain/best" "runs/heuristic-$domain/best" "$model"
-if [ -e "configs/cpu/improve-$domain.toml" ]; then
+if [ "$domain" = blocksworld ]; then
     loop=runs/improve-$domain
     oclgen improve --config "configs/cpu/improve-$domain.toml" --model "$model" --out "$loop" $(resume "$loop/settings.json")
     model=$(ls -d "$loop"/iteration-* | sort -V | tail -n 1)

@@ -6,7 +6,7 @@ domain=$1
 case $domain in
 blocksworld) data="--count 2500 --random-seed 1 --time-limit 60s" ;;
 logistics) data="--count 1000 --random-seed 1 --time-limit 60s --set cities=1..10 --set city_size=1..3 --set packages=1..15 --set airplanes=1..3" ;;
-labyrinth) data="--count 590 --random-seed 2 --time-limit 300s --val 40 --test 40 --set size=3" ;;
+labyrinth) data="--count 502 --random-seed 2 --time-limit 300s --val 40 --test 40 --set size=3" ;;
 sokoban) data="--count 1000 --random-seed 1 --time-limit 60s --set grid=5..10 --set boxes=1..4" ;;
 *) echo "usage: $0 blocksworld|logistics|labyrinth|sokoban" >&2; exit 2 ;;
 esac

@@ -63,15 +63,25 @@ HARD = drawn("blocksworld", "blocks=25")
 """Translated in a second, searched by LAMA and LM-cut for much longer than any test takes."""
 
 
+OLDER: dict[Path, set[psutil.Process]] = {}
+"""The processes that were there when a test's folder was made."""
+
+
 @pytest.fixture
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the private folders of this test's searches are made."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    OLDER[tmp_path] = children()
     return tmp_path
 
 
+def children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
 def nothing_left(scratch: Path) -> bool:
-    return not psutil.Process().children(recursive=True) and not list(scratch.iterdir())
+    """No file, and no process beside those that earlier tests may have left (multiprocessing keeps helpers)."""
+    return not children() - OLDER[scratch] and not list(scratch.iterdir())
 
 
 @pytest.mark.parametrize("domain", SMALL)

@@ -103,6 +103,17 @@ def test_a_killed_run_resumes_without_loss_and_without_doubles(ten: Path, tmp_pa
     assert not list((tmp_path / "scratch").iterdir())
 
 
+def test_a_run_that_is_told_to_end_leaves_its_rows_where_readers_find_them(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "oclgen", "data", "blocksworld", "--out", str(tmp_path), "--count", "500"]
+    journal = tmp_path / "journal.jsonl"
+    with subprocess.Popen([*command, "--workers", "1", "--set", TINY[0]], stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 3):
+            time.sleep(0.02)
+        process.terminate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert len(list(dataset.open(tmp_path).rows())) >= 3 and not journal.read_bytes()
+
+
 @pytest.fixture
 def own_folder(tmp_path: Path, ten: Path) -> Path:
     """A user's folder: three problems, one of them twice under other names, one with its plan."""

@@ -1,6 +1,8 @@
 """`oclgen data`: make a data set of solved problems."""
 
 import os
+import signal
+import sys
 from pathlib import Path
 
 import click
@@ -50,6 +52,7 @@ def command(
 
     if model is not None and teacher != "oclgen":
         raise click.UsageError("--model is for --teacher oclgen")
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what is done is put in order
     source = problems.problems(name, random_seed, settings)
     teaching = collect.Teaching(
         teacher, time_limit, memory_limit, source.translate_options, "" if model is None else str(model)

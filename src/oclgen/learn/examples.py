@@ -135,19 +135,23 @@ class Examples:
         table = np.tile(np.arange(len(self.vocabulary.objects) + 1), (len(instances), 1))
         seed = [self.settings.seed, position.epoch, 1 + position.batch]
         if self.settings.shuffle_names:
-            rng = np.random.default_rng(seed)
-            for pool in self.vocabulary.pools:
-                if not pool.meaningful:
-                    ids = self.vocabulary.pool_ids(pool)
-                    first = ids.start - self.vocabulary.first_object + 1
-                    columns = slice(first, first + len(ids))
-                    table[:, columns] = rng.permuted(table[:, columns], axis=1)
+            self._shuffle(table, np.random.default_rng(seed))
         if self.symmetry is not None:
-            chooser = random.Random("/".join(map(str, seed)))
-            for row, instance in zip(table, instances, strict=True):
-                renaming = self.symmetry(self._objects(instance), chooser)
-                row[self._arguments(renaming)] = row[self._arguments(renaming.values())]
+            self._rename(table, instances, self.symmetry, random.Random("/".join(map(str, seed))))
         return table
+
+    def _shuffle(self, table: Longs, rng: np.random.Generator) -> None:
+        for pool in self.vocabulary.pools:
+            if not pool.meaningful:
+                ids = self.vocabulary.pool_ids(pool)
+                first = ids.start - self.vocabulary.first_object + 1
+                columns = slice(first, first + len(ids))
+                table[:, columns] = rng.permuted(table[:, columns], axis=1)
+
+    def _rename(self, table: Longs, instances: Longs, symmetry: Symmetry, rng: random.Random) -> None:
+        for row, instance in zip(table, instances, strict=True):
+            renaming = symmetry(self._objects(instance), rng)
+            row[self._arguments(renaming)] = row[self._arguments(renaming.values())]
 
     def _objects(self, instance: int) -> list[str]:
         """The objects of which atoms of an instance speak."""

@@ -22,8 +22,9 @@ ALLOWED = {
     "checkpoint": FOUNDATION | {"encoding"},
     "inference": FOUNDATION | {"pddl", "encoding", "checkpoint"},
     "fast_downward": FOUNDATION | {"child", "pddl", "search"},
+    "breadth_first": FOUNDATION | {"child", "fast_downward", "pddl", "search"},
     "models": FOUNDATION | {"pddl", "domains"},
-    "planner": FOUNDATION | {"pddl", "models", "search", "inference", "fast_downward"},
+    "planner": FOUNDATION | {"pddl", "models", "search", "inference", "fast_downward", "breadth_first"},
 }
 TORCH = {"torch", "transformers", "accelerate"}
 """Heavy packages that only `learn` may import."""

@@ -8,7 +8,7 @@ of `Search`, and no plan leaves before the independent validator has replayed it
 """
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -27,7 +27,7 @@ from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult
 from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import PROFILES, OclgenSettings
 
-CLASSICAL = ("lama-first", "lama", "lmcut")
+CLASSICAL = ("lama-first", "lama", "lmcut", "bfs")
 METHODS = (*LEARNED, *CLASSICAL)
 DECODINGS = ("free", "applicable")
 DEVICES = ("cpu", "cpu-torch", "cuda")
@@ -58,6 +58,31 @@ def solve(
     budget, counters = Budget(time_limit, iterations, memory_limit), Counters()
     prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
     return run(prepared.plans(budget, counters, seed), budget, counters)
+
+
+def classical_plans(
+    method: str,
+    domain_text: str,
+    problem_text: str,
+    budget: Budget,
+    counters: Counters,
+    translate_options: Sequence[str],
+    scratch: Path | None = None,
+) -> Search:
+    """Plans of a classical planner, as it finds them; its files are made in `scratch`."""
+    from oclgen import breadth_first, fast_downward
+
+    if method == breadth_first.METHOD:
+        return breadth_first.search(domain_text, problem_text, budget, scratch=scratch)
+    return fast_downward.search(
+        method,
+        domain_text,
+        problem_text,
+        budget,
+        translate_options=translate_options,
+        counters=counters,
+        scratch=scratch,
+    )
 
 
 def improving_plans(
@@ -145,16 +170,9 @@ class Prepared:
             raise InvalidPlanError(f"internal error: {self.method} found an invalid plan: {verdict.reason}")
 
     def _classical(self, budget: Budget, counters: Counters) -> Search:
-        from oclgen import fast_downward
-
         budget.start_search()
-        return fast_downward.search(
-            self.method,
-            self.domain_text,
-            self.problem_text,
-            budget,
-            translate_options=self.translate_options,
-            counters=counters,
+        return classical_plans(
+            self.method, self.domain_text, self.problem_text, budget, counters, self.translate_options
         )
 
     def _learned(self, budget: Budget, counters: Counters, seed: int, observer: Observer | None) -> Search:

@@ -71,7 +71,7 @@ class SolveRun:
         )
         self.counters = Counters()
         self.live = output.LiveLine(self.budget, self.counters)
-        self.files = output.PlanFiles(request.plan_file, numbered=request.method not in ("lama-first", "lmcut"))
+        self.files = output.PlanFiles(request.plan_file, numbered=request.method not in ("lama-first", "lmcut", "bfs"))
         self.plan: Plan | None = None
         self.trace: list[tuple[float, int]] = []
         self.prepared: Prepared | None = None

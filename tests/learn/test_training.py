@@ -148,6 +148,17 @@ def test_a_run_by_time_decides_its_length_when_its_decay_begins(
     assert rates[decision["step"] - 1] == 1.0 and rates[-1] < 0.15
 
 
+def test_a_finished_run_by_time_goes_on_when_it_is_given_more(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "time", SteppingClock())
+    first = train(settings(data, "policy", "schedule.steps=0", "schedule.time=2s"), tmp_path / "run")
+    longer = settings(data, "policy", "schedule.steps=0", "schedule.time=5s")
+    second = train(longer, tmp_path / "run", resume=True)
+    assert second.reason == "finished" and second.step > 1.5 * first.step
+    assert train(longer, tmp_path / "run", resume=True).step == second.step
+
+
 def test_a_time_limit_stops_a_run_by_steps_which_then_goes_on(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,7 @@ from oclgen.bench.table import (
 )
 
 SECONDS = (1.0, 3.0, 10.0, 30.0, 60.0)
-CLASSICAL = ("lama", "lama-first", "lmcut")
+CLASSICAL = ("lama", "lama-first", "lmcut", "bfs")
 
 PAIRED = (
     Column("N", numbers=("",)),

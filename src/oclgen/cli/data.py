@@ -11,7 +11,7 @@ from oclgen.cli.parameters import DURATION, MEMORY
 from oclgen.cli.progress import Progress
 from oclgen.errors import InputError
 
-TEACHERS = ("lama-first", "lama", "lmcut", "oclgen")
+TEACHERS = ("lama-first", "lama", "lmcut", "bfs", "oclgen")
 
 
 @click.command()

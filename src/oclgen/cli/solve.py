@@ -14,7 +14,7 @@ from oclgen.errors import InputError
     "--method",
     default="oclgen",
     show_default=True,
-    help="oclgen, mcts, mcts-partial, astar, gbfs, best-of-n, lama-first, lama or lmcut.",
+    help="oclgen, mcts, mcts-partial, astar, gbfs, best-of-n, lama-first, lama, lmcut or bfs.",
 )
 @click.option(
     "--overall-time-limit",

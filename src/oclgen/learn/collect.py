@@ -30,7 +30,7 @@ from oclgen.pddl.fingerprint import problem_fingerprint
 from oclgen.pddl.plan_file import format_plan, parse_plan
 from oclgen.pddl.problem import read_problem
 from oclgen.pddl.validate import validate
-from oclgen.planner import CLASSICAL, prepare
+from oclgen.planner import CLASSICAL, classical_plans, prepare
 from oclgen.search.anytime import Budget, Counters, Search, run
 
 MAX_IN_VAIN = 1000
@@ -203,7 +203,7 @@ def teachers_plan(job: Job) -> tuple[Plan | None, str]:
     """The teacher's best plan, if it is one, and how the teacher ended."""
     budget = Budget(job.teaching.time_limit, memory_bytes=job.teaching.memory_limit)
     counters = Counters()
-    lecture = classical_plans if job.teaching.teacher in CLASSICAL else own_plans
+    lecture = teacher_search if job.teaching.teacher in CLASSICAL else own_plans
     try:
         result = run(lecture(job, budget, counters), budget, counters)
     except OclgenError as error:
@@ -215,17 +215,10 @@ def teachers_plan(job: Job) -> tuple[Plan | None, str]:
     return result.plan, result.ending.value
 
 
-def classical_plans(job: Job, budget: Budget, counters: Counters) -> Search:
+def teacher_search(job: Job, budget: Budget, counters: Counters) -> Search:
     teaching = job.teaching
-    return fast_downward.search(
-        teaching.teacher,
-        job.domain_text,
-        job.problem.text,
-        budget,
-        translate_options=teaching.translate_options,
-        scratch=job.scratch,
-        counters=counters,
-    )
+    texts = job.domain_text, job.problem.text
+    return classical_plans(teaching.teacher, *texts, budget, counters, teaching.translate_options, job.scratch)
 
 
 def own_plans(job: Job, budget: Budget, counters: Counters) -> Search:

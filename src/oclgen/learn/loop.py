@@ -82,7 +82,7 @@ class Trainer:
             "metrics": self.metrics,
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], another_length: bool = False) -> None:
         """Go on from a saved state. A length that the settings give anew replaces the old one."""
         self.network.load_state_dict(state["network"])
         for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
@@ -91,7 +91,8 @@ class Trainer:
         data, planned = self.progress.data, self.progress.total
         self.progress = Progress(**state["progress"])
         self.progress.data = data
-        self.progress.total = planned or self.progress.total
+        if planned or another_length:
+            self.progress.total = planned
         self.metrics = state["metrics"]
 
     def run(self, reporter: Reporter, max_time: float | None, interrupted: Callable[[], bool]) -> str:

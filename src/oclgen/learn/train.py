@@ -41,11 +41,12 @@ def train(settings: TrainingSettings, folder: Path, resume: bool = False, max_ti
         torch.set_num_threads(settings.run.threads)
     torch.set_flush_denormal(True)
     with join_world(settings.run.device) as world, catching_signals() as caught:
-        changes = check_folder(settings, folder, resume)
+        changed = check_folder(settings, folder, resume)
         sources = open_sources(settings, world)
         trainer = Trainer(settings, folder, sources, world, completion_metric(settings, sources))
+        changes = [f"changed since the run began: {', '.join(changed)}"] if changed else []
         if resume:
-            changes += restore(trainer, folder)
+            changes += restore(trainer, folder, another_length="schedule.time" in changed)
         if world.rank == 0:
             folder.mkdir(parents=True, exist_ok=True)
             save_settings(folder / "settings.json", settings)
@@ -80,7 +81,7 @@ def catching_signals() -> Iterator[list[int]]:
 
 
 def check_folder(settings: TrainingSettings, folder: Path, resume: bool) -> list[str]:
-    """Compare the settings of the run that is there with the present ones; returns what is worth saying."""
+    """Names of the settings that are not those of the run that is there."""
     if not resume:
         if (folder / "state.pt").exists():
             raise InputError(f"{folder}: holds a run already; go on with it by --resume, or give another --out")
@@ -90,7 +91,7 @@ def check_folder(settings: TrainingSettings, folder: Path, resume: bool) -> list
     fixed = [name for name in changed if name.startswith(("kind", "model."))]
     if fixed:
         raise InputError(f"{saved}: {fixed[0]} cannot change when a run is resumed")
-    return [f"changed since the run began: {', '.join(changed)}"] if changed else []
+    return changed
 
 
 def compare(old: TrainingSettings, new: TrainingSettings) -> list[str]:
@@ -106,9 +107,9 @@ def flat(table: dict[str, object], prefix: str = "") -> dict[str, object]:
     return result
 
 
-def restore(trainer: Trainer, folder: Path) -> list[str]:
+def restore(trainer: Trainer, folder: Path, another_length: bool) -> list[str]:
     state = load_state(folder / "state.pt")
-    trainer.restore(state)
+    trainer.restore(state, another_length)
     if state["progress"]["data"] != trainer.progress.data:
         return ["the data set has changed since: this goes on with the new one"]
     return []

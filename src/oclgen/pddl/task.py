@@ -10,7 +10,7 @@ from typing import cast
 from pymimir.advanced import formalism, search
 
 from oclgen.errors import PddlError, UnsupportedError
-from oclgen.interfaces import Action, Atom, State
+from oclgen.interfaces import Action, Atom, Plan, State
 from oclgen.pddl.domain import parse_domain
 from oclgen.pddl.model import ProblemInfo
 from oclgen.pddl.normal_form import NormalForm, normal_form
@@ -124,6 +124,14 @@ class PddlTask:
                 atom = names[index] = self._named_atom(index)
             found.append(atom)
         return found
+
+    def shortest_plan(self) -> Plan | None:
+        """By breadth-first search over the grounded problem, however long it takes; None if there is no plan."""
+        if not self._static_goal_holds:
+            return None
+        context = search.SearchContext.create(self._problem, search.SearchContextOptions(search.GroundedOptions()))
+        plan = search.find_solution_brfs(context, search.BrFSOptions()).plan
+        return None if plan is None else tuple(self._named(ground) for ground in plan.get_actions())
 
     def _named(self, ground: object) -> Action:
         return (

@@ -126,6 +126,7 @@ def random_settings(rng: random.Random) -> OclgenSettings:
         prune=rng.random() < 0.5,
         nodes_per_iteration=rng.choice([1, 1, 3]),
         shortcut=rng.random() < 0.5,
+        eliminate=rng.random() < 0.5,
     )
 
 

@@ -222,11 +222,20 @@ def test_a_shortcut_finds_a_goal_beside_the_plan() -> None:
     assert result.plan == (("go", "1"), ("go", "5"))
 
 
+def test_actions_that_a_plan_can_do_without_are_left_out() -> None:
+    for extension, lengths in ((False, [4]), (True, [4, 2])):
+        task, policy = detour()
+        settings = OclgenSettings(eliminate=extension, n_init=1, samples=1)
+        result = solve(task, policy, RandomHeuristic(), settings, iterations=0)
+        assert [length for _, length in result.trace] == lengths
+
+
 def test_the_defaults_are_the_papers_and_its_profile_has_no_extension() -> None:
     paper = OclgenSettings(**PROFILES["paper"])
     assert (paper.n_init, paper.samples, paper.max_tokens, paper.confidence) == (3, 10, 50, 0.95)
     assert (paper.policy_expansion_threshold, paper.policy_expansion_samples) == (10**7, 32)
-    assert (paper.initial_rollouts, paper.prune, paper.nodes_per_iteration, paper.shortcut) == ("full", False, 1, False)
+    assert (paper.initial_rollouts, paper.prune, paper.nodes_per_iteration) == ("full", False, 1)
+    assert not paper.shortcut and not paper.eliminate
     assert paper == OclgenSettings()
     assert OclgenSettings(**PROFILES["extended"]) != paper
 
@@ -259,6 +268,7 @@ def test_every_combination_of_extensions_solves_the_line_optimally() -> None:
                     prune=prune,
                     nodes_per_iteration=nodes,
                     shortcut=prune,
+                    eliminate=prune,
                 )
                 result = solve(LINE, WanderingPolicy(), ExactHeuristic(), settings, iterations=500)
                 assert result.ending is Ending.EXHAUSTED

@@ -16,10 +16,11 @@ from heapq import heappop, heappush
 from math import inf
 from typing import NamedTuple
 
-from oclgen.interfaces import Action, Heuristic, Plan, Policy, State, Task
+from oclgen.interfaces import Action, Heuristic, Plan, Policy, State, Step, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
+from oclgen.search.elimination import eliminate
 from oclgen.search.graph import ROOT, Order, SearchGraph
-from oclgen.search.models import Models, Trajectory, successors
+from oclgen.search.models import Models, Trajectory, replay, successors
 from oclgen.search.settings import OclgenSettings
 
 CHAIN_PATIENCE, LATER_CHAIN_PATIENCE = 30, 5
@@ -282,13 +283,25 @@ def add(
 def improvements(
     graph: SearchGraph, models: Models, settings: OclgenSettings, length: int | None
 ) -> Generator[Plan, None, int | None]:
-    """Yield the best plan if it is shorter than `length`, then what shortcuts make of it; the new length."""
+    """Yield the best plan if it is shorter than `length`, then what can be made of it; the new length."""
     while graph.best_length is not None and (length is None or graph.best_length < length):
         length = graph.best_length
         yield graph.get_best_plan()
+        if settings.eliminate:
+            leave_out(graph, models)
         if settings.shortcut and models.task.ground_action_bound <= settings.policy_expansion_threshold:
             shortcut(graph, models)
     return length
+
+
+def leave_out(graph: SearchGraph, models: Models) -> None:
+    """Add the best plan once more, without the actions that it can do without."""
+    plan = eliminate(models.task, graph.get_best_plan(), models.budget.exhausted)
+    course = replay(models.task, graph.state(ROOT), tuple(Step(action, 1.0) for action in plan))
+    node, left = ROOT, len(course.steps)
+    for action, state in zip(course.actions, course.states[1:], strict=True):
+        left -= 1
+        node = graph.add(node, action, state, float(left), evaluated=False)
 
 
 def shortcut(graph: SearchGraph, models: Models) -> None:

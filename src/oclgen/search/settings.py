@@ -17,7 +17,7 @@ Priority = Literal["astar", "gbfs"]
 
 PROFILES: dict[str, dict[str, Any]] = {
     "paper": {},
-    "extended": {"initial_rollouts": "chained", "prune": True, "shortcut": True},
+    "extended": {"initial_rollouts": "chained", "prune": True, "shortcut": True, "eliminate": True},
 }
 
 
@@ -50,6 +50,8 @@ class OclgenSettings:
     """Nodes selected per iteration and given to the models as one batch (ours if above 1)."""
     shortcut: bool = False
     """After an improvement look for unseen transitions from the best plan's states to known ones (ours)."""
+    eliminate: bool = False
+    """After an improvement leave out the actions that the best plan can do without (ours)."""
 
     def __post_init__(self) -> None:
         check_choice("depth_selection", self.depth_selection, get_args(DepthSelection))

@@ -15,6 +15,7 @@ import pytest
 
 from oclgen.bench.benchmark import Progress, read_metrics, run_benchmark
 from oclgen.bench.config import read_config
+from oclgen.bench.evaluation import Evaluation
 from oclgen.bench.journal import read_records
 from oclgen.bench.record import Curve, Estimate, Loop, Run
 from oclgen.errors import InputError
@@ -79,6 +80,16 @@ def test_a_benchmark_leaves_one_full_record_a_run(tmp_path: Path, model: Path) -
     assert {"machine", "revision", "config", "model_digest", "fingerprint", "seed", "memory_limit"} <= line.keys()
     again = bench(tmp_path, CONFIG.format(model=model))
     assert [(step.done, step.total) for step in again] == [(6, 6)]
+
+
+def test_breadth_first_search_proves_optima_where_it_is_asked_to(tmp_path: Path) -> None:
+    text = CONFIG[: CONFIG.index("[[runs]]")] + '[optima]\ntime_limit = "60s"\n'
+    bench(tmp_path, text)
+    by_lmcut = Evaluation(read_records(tmp_path / "out")).optima
+    (tmp_path / "out" / "records.jsonl").unlink()
+    bench(tmp_path, text + 'breadth_first = ["blocksworld"]\n')
+    assert [line["label"] for line in lines(tmp_path)] == ["bfs", "bfs"]
+    assert Evaluation(read_records(tmp_path / "out")).optima == by_lmcut
 
 
 def test_estimates_hold_mode_percentile_and_distribution(tmp_path: Path, model: Path) -> None:

@@ -97,12 +97,13 @@ class RunSpec:
 
 @dataclass(frozen=True, slots=True)
 class OptimaSpec:
-    """Prove optima with LM-cut where none is known yet."""
+    """Prove optima where none is known yet, with LM-cut or, where that proves more, with breadth-first search."""
 
     time_limit: str
     memory_limit: str = "8G"
     sets: tuple[str, ...] = ("main",)
     domains: tuple[str, ...] = ()
+    breadth_first: tuple[str, ...] = ()  # the domains of the latter
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 from oclgen.bench.paper import PAPER
 from oclgen.bench.record import Curve, Estimate, Loop, Optimum, Record, Run
 
-OPTIMAL_METHOD = "lmcut"
+OPTIMAL_METHODS = ("lmcut", "bfs")
 TEACHER = "lama-first"
 MAIN = "main"
 SIDE_LABELS = ("oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode", "compiled", "not-compiled")
@@ -72,11 +72,11 @@ class Evaluation:
 
     @cached_property
     def optima(self) -> dict[str, int]:
-        """Proven optimal lengths by fingerprint: from optima records and from LM-cut runs that ended by themselves."""
+        """Proven optimal lengths by fingerprint: from optima records and provers that ended by themselves."""
         found = {
             run.fingerprint: run.length
             for run in self.runs
-            if run.method == OPTIMAL_METHOD
+            if run.method in OPTIMAL_METHODS
             and run.outcome == "solved"
             and run.ending == "exhausted"
             and run.length is not None

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from oclgen.bench.accuracy import with_teacher, with_truth
-from oclgen.bench.evaluation import MAIN, OPTIMAL_METHOD, TEACHER, Evaluation
+from oclgen.bench.evaluation import MAIN, OPTIMAL_METHODS, TEACHER, Evaluation
 from oclgen.bench.paper import PAPER
 from oclgen.bench.record import Curve, Estimate, Run
 from oclgen.bench.statistics import (
@@ -159,7 +159,7 @@ def over_time(
 ) -> Picture | Absent:
     """One panel per domain, one curve per method, read off the method's longest runs."""
     domains = evaluation.domains(MAIN)
-    entrants = [entrant for entrant in evaluation.main_entrants() if entrant.label != OPTIMAL_METHOD]
+    entrants = [entrant for entrant in evaluation.main_entrants() if entrant.label not in OPTIMAL_METHODS]
     labels = list(dict.fromkeys(entrant.label for entrant in entrants))
     if not labels:
         return Absent(key, title, "no runs on the main problems")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from oclgen.bench.config import Config, EstimateSpec, RunSpec, memory, seconds
+from oclgen.bench.evaluation import OPTIMAL_METHODS
 from oclgen.bench.problems import Problem, absolute, digest
 from oclgen.errors import InputError
 from oclgen.models import find_model
@@ -61,13 +62,20 @@ def interleaved(problems: list[Problem]) -> Iterator[Problem]:
 
 
 def proof_jobs(config: Config, problems: list[Problem]) -> list[Job]:
-    """LM-cut on every problem whose optimum is not known."""
+    """A prover on every problem whose optimum is not known."""
     if config.optima is None:
         return []
     spec = config.optima
-    run = RunSpec("lmcut", "lmcut", time_limits=(spec.time_limit,), sets=spec.sets, domains=spec.domains)
+    lmcut, bfs = (RunSpec(method, method, time_limits=(spec.time_limit,)) for method in OPTIMAL_METHODS)
     return [
-        job(config, problem, run, spec.time_limit, 0, memory(spec.memory_limit))
+        job(
+            config,
+            problem,
+            bfs if problem.domain in spec.breadth_first else lmcut,
+            spec.time_limit,
+            0,
+            memory(spec.memory_limit),
+        )
         for problem in interleaved(problems)
         if problem.set in spec.sets
         and problem.domain in (spec.domains or (problem.domain,))

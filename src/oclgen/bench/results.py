@@ -61,7 +61,7 @@ def results_optimal(evaluation: Evaluation) -> Table | Absent:
         evaluation,
         "results_optimal",
         "Problems with a proven optimum",
-        "Plans of optimal length, and mean length with the number solved, where LM-cut proved the optimum.",
+        "Plans of optimal length, and mean length with the number solved, where the optimum was proved.",
         OPTIMAL_LENGTH,
         keep,
         evaluation.main_entrants() if keep else [],

@@ -14,19 +14,27 @@ esac
 
 resume() { if [ -e "$1" ]; then echo --resume; fi; }
 
-train() {
-    run=runs/$1-$domain
-    oclgen train "$1" --config "configs/cpu/$1-$domain.toml" --out "$run" $(resume "$run/state.pt")
+train() { # policy|heuristic, run, then more settings
+    kind=$1 run=$2; shift 2
+    oclgen train "$kind" --config "configs/cpu/$kind-$domain.toml" --out "$run" $(resume "$run/state.pt") "$@"
 }
 
 oclgen data "$domain" --out "data/$domain" --memory-limit "$memory" $data
-train policy
-train heuristic
+train policy "runs/policy-$domain"
+if [ "$domain" = labyrinth ]; then
+    # Optimal plans show a heuristic only states near them; LAMA-first's wander, so it learns from those.
+    oclgen data labyrinth --out data/labyrinth-lama --count 502 --random-seed 2 --time-limit 300s --memory-limit 4G \
+        --val 40 --test 40 --set size=3
+    train policy runs/policy-labyrinth-lama data.path=data/labyrinth-lama schedule.time=12m
+fi
+train heuristic "runs/heuristic-$domain"
 model=runs/base-$domain
 python scripts/ship.py "runs/policy-$domain/best" "runs/heuristic-$domain/best" "$model"
-if [ "$domain" = blocksworld ]; then
+cp "src/oclgen/pretrained/$domain/solve.toml" "$model"
+case $domain in blocksworld | logistics)
     loop=runs/improve-$domain
     oclgen improve --config "configs/cpu/improve-$domain.toml" --model "$model" --out "$loop" $(resume "$loop/settings.json")
     model=$(ls -d "$loop"/iteration-* | sort -V | tail -n 1)
-fi
+    ;;
+esac
 python scripts/ship.py "$model/policy" "$model/heuristic" "src/oclgen/pretrained/$domain"

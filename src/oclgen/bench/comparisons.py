@@ -24,9 +24,9 @@ from oclgen.bench.table import (
     p_cell,
     text_cell,
 )
+from oclgen.planner import CLASSICAL
 
 SECONDS = (1.0, 3.0, 10.0, 30.0, 60.0)
-CLASSICAL = ("lama", "lama-first", "lmcut", "bfs")
 
 PAIRED = (
     Column("N", numbers=("",)),

@@ -31,10 +31,10 @@ from oclgen.bench.statistics import (
     time_grid,
 )
 from oclgen.bench.table import Absent
+from oclgen.planner import CLASSICAL
 
 GREY = "#7d8590"
 COLOURS = ("#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#009e73", "#b5a200", "#cc79a7", "#8c6bb1", "#a0785a", "#4d9221")
-CLASSICAL = ("lama", "lama-first", "lmcut", "bfs")
 EXAMPLES = 3
 STYLE = {
     "font.size": 9.5,

@@ -55,7 +55,7 @@ def prepare_variant(loop: Path, folder: Path, settings: ImproveSettings) -> None
 
 
 def cut_down(journal: Path, lessons: Lessons) -> None:
-    lines = read_lines(journal)
+    lines = list(read_lines(journal))
     for line in lines:
         line["plans"], line["states"] = line["plans"][: lessons.plans - 1], line["states"][: lessons.states]
     write_text(journal, "".join(json.dumps(line) + "\n" for line in lines))

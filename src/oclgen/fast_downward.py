@@ -97,7 +97,7 @@ def ending(method: str, process: "Process") -> Ending:
         raise UnsupportedError(f"Fast Downward does not support the task: {reason}")
     if code == child.TRANSLATE_INPUT_ERROR:
         raise PddlError(f"Fast Downward cannot read the task: {reason}")
-    raise OclgenError(f"Fast Downward failed with exit code {code}: {reason}")
+    raise OclgenError(f"{method} failed with exit code {code}: {reason}")
 
 
 @dataclass(slots=True)

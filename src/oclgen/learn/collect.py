@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from importlib import metadata
 from pathlib import Path
 
 from oclgen import __version__, fast_downward
@@ -195,8 +196,13 @@ def taught(job: Job) -> Row:
         teacher="given" if job.problem.plan_file else job.teaching.teacher,
         parameters=json.dumps(job.problem.parameters),
         seed=job.seed,
-        versions=json.dumps({"oclgen": __version__, "fast_downward": fast_downward.version()}),
+        versions=json.dumps(versions()),
     )
+
+
+def versions() -> dict[str, str]:
+    """Of all that may have made a plan."""
+    return {"oclgen": __version__, "fast_downward": fast_downward.version(), "pymimir": metadata.version("pymimir")}
 
 
 def teachers_plan(job: Job) -> tuple[Plan | None, str]:

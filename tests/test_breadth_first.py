@@ -70,3 +70,16 @@ def test_at_the_time_limit_nothing_stays_behind(tmp_path: Path, monkeypatch: pyt
 def test_too_little_memory_is_an_ending() -> None:
     result = searched(*drawn("blocksworld", "blocks=25"), memory=140 << 20)
     assert result.plan is None and result.ending is Ending.MEMORY
+
+
+def test_plans_from_other_states_come_in_their_order_and_none_where_there_is_no_way() -> None:
+    budget = Budget(60.0)
+    text = problem("(there)")
+    assert breadth_first.plans_from(DOMAIN, text, [(), (("go",),)], 10.0, budget) == [(("go",),), ()]
+    assert breadth_first.plans_from(DOMAIN, problem("(here)"), [(("go",),), ()], 10.0, budget) == [None, ()]
+
+
+def test_plans_from_other_states_are_none_once_the_time_is_up() -> None:
+    texts = drawn("blocksworld", "blocks=25")
+    assert breadth_first.plans_from(*texts, [(), ()], 0.5, Budget(60.0)) == [None, None]
+    assert breadth_first.plans_from(*texts, [(), ()], 50.0, Budget(1.0)) == [None, None]

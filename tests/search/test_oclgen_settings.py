@@ -2,12 +2,13 @@
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from oclgen.errors import InputError
-from oclgen.interfaces import Step
+from oclgen.interfaces import State, Step, Task
 from oclgen.search.anytime import Counters, Ending
 from oclgen.search.graph import SearchGraph
 from oclgen.search.oclgen import CHAIN_PATIENCE, select_depth
@@ -161,6 +162,21 @@ def test_a_chain_that_is_stuck_goes_back_to_the_next_best_end() -> None:
     settings = OclgenSettings(initial_rollouts="chained", n_init=1, samples=2)
     result = solve(LINE, policy, ExactHeuristic(), settings, iterations=0)
     assert [call["states"] for call in policy.calls] == [[0], [5], [3], [9]]
+    assert result.plan is not None and len(result.plan) == 8
+
+
+def test_a_chain_goes_on_from_its_newest_end_in_turns_though_the_heuristic_prefers_others() -> None:
+    class Backwards:
+        """Prefers what is near the start."""
+
+        def estimate(self, task: Task, states: Sequence[State]) -> list[float]:
+            return [float(state) for state in states if isinstance(state, int)]
+
+    script = {0: [steps("up"), steps("leap")], 1: [steps("up", "up", "leap")], 8: [steps("up", "up", "up", "up")]}
+    policy = ScriptedPolicy(script)
+    settings = OclgenSettings(initial_rollouts="chained", n_init=1, samples=2)
+    result = solve(LINE, policy, Backwards(), settings, iterations=0)
+    assert [call["states"] for call in policy.calls] == [[0], [1], [8]]
     assert result.plan is not None and len(result.plan) == 8
 
 

@@ -16,6 +16,7 @@ VERBS = {
     "validate": "Check a plan step by step with an independent validator.",
     "generate": "Draw problems of a domain from its distribution.",
     "data": "Make a data set of solved problems for training.",
+    "detours": "Add states beside its plans to a data set.",
     "optima": "Prove optimal plan lengths for a folder or a data set.",
     "train": "Train a policy or a heuristic on a data set.",
     "improve": "Make a model better: search, learn from the plans found, repeat.",

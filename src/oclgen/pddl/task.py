@@ -4,6 +4,7 @@ Our own reader has checked every word before pymimir sees the problem (in its no
 surprise inside a C++ library may end the whole process.
 """
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -127,11 +128,26 @@ class PddlTask:
 
     def shortest_plan(self) -> Plan | None:
         """By breadth-first search over the grounded problem, however long it takes; None if there is no plan."""
-        if not self._static_goal_holds:
-            return None
+        return next(self.shortest_plans([()]))
+
+    def shortest_plans(self, starts: Iterable[Plan], seconds: float | None = None) -> Iterator[Plan | None]:
+        """The same from each of the states that these actions lead to, grounding once; None also where a search took
+        more than `seconds`."""
         context = search.SearchContext.create(self._problem, search.SearchContextOptions(search.GroundedOptions()))
-        plan = search.find_solution_brfs(context, search.BrFSOptions()).plan
-        return None if plan is None else tuple(self._named(ground) for ground in plan.get_actions())
+        for start in starts:
+            options = search.BrFSOptions()
+            options.start_state = self._follow(context.get_state_repository(), start)
+            if seconds is not None:
+                options.max_time_in_ms = int(1000 * seconds)
+            plan = search.find_solution_brfs(context, options).plan if self._static_goal_holds else None
+            yield None if plan is None else tuple(self._named(ground) for ground in plan.get_actions())
+
+    def _follow(self, repository: object, actions: Plan) -> object:
+        """The state that applicable actions lead to from the start, as another state repository has it."""
+        state = repository.get_or_create_initial_state()[0]  # type: ignore[attr-defined]
+        for action in actions:
+            state = repository.get_or_create_successor_state(state, self._grounded(action), 0.0)[0]  # type: ignore[attr-defined]
+        return state
 
     def _named(self, ground: object) -> Action:
         return (

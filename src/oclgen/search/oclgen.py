@@ -12,7 +12,7 @@ import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from itertools import cycle
 from math import inf
 from typing import NamedTuple
 
@@ -105,15 +105,18 @@ def initial_rollouts(graph: SearchGraph, models: Models, settings: OclgenSetting
 
 
 def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Iterator[None]:
-    """Batches of rollouts, the first from the start, each next one from the most promising end of those before.
+    """Batches of rollouts, the first from the start, each next one from an end of those before: in turns the most
+    promising of all ends and that of the newest, since a heuristic may be wrong about where it is best to go on.
 
     A policy that loses track of the state far from its prompt gets a fresh prompt that way. The chain ends at a goal,
     when no end is left, or when it comes no nearer to the goal for a while.
     """
-    ends, seen = [(graph.h(ROOT), 0, ROOT)], {ROOT}
+    ends, seen = [(graph.h(ROOT), ROOT)], {ROOT}
     nearest, stretches = inf, 0
-    while ends and stretches < (CHAIN_PATIENCE if graph.best_length is None else LATER_CHAIN_PATIENCE):
-        h, _, node = heappop(ends)
+    for newest in cycle((True, False)):
+        if not ends or stretches >= (CHAIN_PATIENCE if graph.best_length is None else LATER_CHAIN_PATIENCE):
+            return
+        h, node = ends.pop(-1 if newest else ends.index(min(ends)))
         stretches = 0 if h < nearest else stretches + 1
         nearest = min(nearest, h)
         [rollouts] = models.sample([graph.state(node)], settings.samples)
@@ -123,8 +126,7 @@ def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Itera
         if any(graph.is_goal(end) for end in reached):
             return
         seen |= reached
-        for end in sorted(reached):
-            heappush(ends, (graph.h(end), graph.g(end), end))
+        ends += sorted(((graph.h(end), end) for end in reached), reverse=True)
 
 
 def select(graph: SearchGraph, settings: OclgenSettings, rng: random.Random, previous: int) -> tuple[int, list[int]]:

@@ -1,6 +1,7 @@
 """An engine whose distributions a test writes down, and a small Blocksworld task to use it on."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -78,9 +79,12 @@ class ScriptedSession:
         chosen = (probabilities.cumsum(axis=1) > uniform[:, None]).argmax(axis=1).astype(np.int32)
         return chosen, probabilities[np.arange(len(chosen)), chosen]
 
-    def feed(self, tokens: IntArray) -> None:
-        assert max((len(history) for history in self.histories), default=0) < self.capacity
-        self.histories = [(*h, t) for h, t in zip(self.histories, tokens.tolist(), strict=True)]
+    def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:
+        fed = iter(tokens.tolist())
+        each = [1] * len(self.histories) if counts is None else counts.tolist()
+        self.histories = [(*h, *islice(fed, c)) for h, c in zip(self.histories, each, strict=True)]
+        assert next(fed, None) is None
+        assert max(map(len, self.histories), default=0) <= self.capacity
 
     def keep(self, rows: IntArray) -> None:
         self.histories = [self.histories[row] for row in rows]

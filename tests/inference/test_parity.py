@@ -87,6 +87,27 @@ def test_rows_that_are_kept_or_branch_go_on_where_they_were(engine: str) -> None
 
 
 @pytest.mark.parametrize("engine", POLICY_ENGINES)
+@pytest.mark.parametrize("encoding", ["atoms", "words"])
+def test_pieces_of_any_length_are_as_good_as_single_tokens(encoding: str, engine: str) -> None:
+    rng = np.random.default_rng(8)
+    checkpoint = random_checkpoint("policy", encoding)
+    prompts = [random_prompt(rng, encoding, length) for length in (3, 20)]
+    session = POLICY_ENGINES[engine](checkpoint).open(prompts, [2, 3], 30)
+    plans: list[list[int]] = [[] for _ in range(5)]
+    owners = [0, 0, 1, 1, 1]
+    reference = Reference(checkpoint)
+    for counts in ([1, 1, 1, 1, 1], [7, 1, 3, 9, 2], [1, 12, 1, 1, 5], [20, 1, 2, 1, 1]):
+        pieces = [rng.integers(0, VOCABULARY.size, count, np.int32) for count in counts]
+        session.feed(np.concatenate(pieces), np.array(counts, np.int32))
+        for plan, piece in zip(plans, pieces, strict=True):
+            plan.extend(piece.tolist())
+        pairs = zip(owners, plans, strict=True)
+        expected = [reference.policy(prompts[owner], np.array(plan, np.int32))[-1] for owner, plan in pairs]
+        assert np.abs(session.probabilities() - expected).max() < TOLERANCE
+        session.keep(np.arange(5, dtype=np.int32))
+
+
+@pytest.mark.parametrize("engine", POLICY_ENGINES)
 def test_allowed_tokens_share_all_the_probability(engine: str) -> None:
     rng = np.random.default_rng(4)
     checkpoint = random_checkpoint("policy", "words")

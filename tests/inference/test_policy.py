@@ -146,6 +146,28 @@ def test_restricted_confidence_is_renormalised_over_what_may_come() -> None:
     assert all(step.confidence > 0.99 for step in rollout)
 
 
+def test_tokens_that_must_follow_are_read_without_sampling() -> None:
+    """With a hand full, only the block in it can be put down or stacked; with an empty one nothing is put down."""
+    task = blocks_task()
+    policy, engine = scripted(one_path(tokens(*PLAN)), decoding="applicable")
+    ((rollout,),) = policy.rollouts(task, [task.initial_state], 1, random.Random(0))
+    assert actions(rollout) == PLAN
+    assert policy.tokens == len(tokens(*PLAN))
+    free, free_engine = scripted(one_path(tokens(*PLAN)))
+    free.rollouts(task, [task.initial_state], 1, random.Random(0))
+    assert len(free_engine.batches) == len(tokens(*PLAN))
+    assert len(engine.batches) < len(free_engine.batches) - 2
+
+
+@pytest.mark.parametrize("limit", range(1, 11))
+def test_a_token_limit_holds_where_tokens_are_forced(limit: int) -> None:
+    task = blocks_task()
+    policy, _ = scripted(one_path(tokens(*PLAN)), decoding="applicable")
+    ((rollout,),) = policy.rollouts(task, [task.initial_state], 1, random.Random(0), max_tokens=limit)
+    whole = [action for i, action in enumerate(PLAN) if len(tokens(*PLAN[: i + 1])) <= limit]
+    assert actions(rollout) == whole and policy.tokens == limit
+
+
 def test_rollouts_depend_on_the_seed_alone() -> None:
     task = blocks_task()
     policy = ModelPolicy(CHECKPOINT, decoding="applicable")

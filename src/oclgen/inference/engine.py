@@ -32,8 +32,8 @@ class Session(Protocol):
         """One token per row, chosen by the row's number in [0, 1), and its probability at temperature 1."""
         ...
 
-    def feed(self, tokens: IntArray) -> None:
-        """Append one token to every row."""
+    def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:
+        """Append to row `i` the next `counts[i]` of `tokens` (at least one; default: one)."""
         ...
 
     def keep(self, rows: IntArray) -> None:

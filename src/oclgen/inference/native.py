@@ -78,13 +78,18 @@ class NativeSession:
         )
         return tokens, chosen
 
-    def feed(self, tokens: IntArray) -> None:
+    def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:
         segments = self._segments
-        limits = segments["start"] + np.int32(1)
+        if counts is None:
+            counts = np.ones(len(segments), np.int32)
+        ends = np.cumsum(counts, dtype=np.int32)
+        before = np.repeat(segments["start"] + counts - ends, counts)
+        limits = before + np.arange(1, len(tokens) + 1, dtype=np.int32)
         assert limits.max(initial=0) <= self._capacity, "fed more tokens than the session was opened for"
-        x = self._engine.embedding.plan(tokens, limits, segments["prefix_length"] - np.int32(1))
-        self._logits = self._engine.head(self._engine.model.run(x, segments, limits))
-        segments["start"] = limits
+        x = self._engine.embedding.plan(tokens, limits, np.repeat(segments["prefix_length"] - np.int32(1), counts))
+        segments["rows"] = counts
+        self._logits = self._engine.head(self._engine.model.run(x, segments, limits, ends - np.int32(1)))
+        segments["start"] += counts
 
     def keep(self, rows: IntArray) -> None:
         self._logits = self._logits[rows]

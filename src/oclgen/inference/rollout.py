@@ -58,9 +58,20 @@ class Reached:
 
 
 class Draft:
-    """A rollout under way. `choices` are the tokens it may continue with, where decoding is restricted."""
+    """A rollout under way. `choices` are the tokens it may continue with, where decoding is restricted; `length` is
+    the number of tokens read."""
 
-    __slots__ = ("_action", "_confidence", "_grammar", "_max_actions", "_missing", "_reached", "_steps", "choices")
+    __slots__ = (
+        "_action",
+        "_confidence",
+        "_grammar",
+        "_max_actions",
+        "_missing",
+        "_reached",
+        "_steps",
+        "choices",
+        "length",
+    )
 
     def __init__(self, grammar: Grammar, start: Reached, restricted: bool, max_actions: int | None) -> None:
         self._grammar = grammar
@@ -70,6 +81,7 @@ class Draft:
         self._action: list[str] = []
         self._missing = 0
         self._confidence = 1.0
+        self.length = 0
         self.choices = start.choices(grammar) if restricted else None
 
     @property
@@ -81,8 +93,14 @@ class Draft:
         """At the goal, at the allowed number of actions, or where no action is applicable."""
         return self._reached.is_goal or len(self._steps) == self._max_actions or self.choices == {}
 
+    @property
+    def forced(self) -> int | None:
+        """The only token that it may continue with, if there is but one."""
+        return next(iter(self.choices)) if self.choices is not None and len(self.choices) == 1 else None
+
     def extend(self, token: int, probability: float) -> bool:
         """Read one more token; false where the rollout ends with it."""
+        self.length += 1
         if not self._read(token):
             return False
         self._confidence = min(self._confidence, probability)

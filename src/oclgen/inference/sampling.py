@@ -1,7 +1,12 @@
-"""The token loop: sample one token per live row, read it, drop the rows that ended, feed the rest."""
+"""The token loop: sample one token per live row, read it, drop the rows that ended, feed the rest.
+
+Where decoding is restricted and a token can only be followed by one other, that one needs no sampling: it is read at
+once, and what a row got is fed in one piece. Few of the tokens of an action with many arguments are choices.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 import numpy as np
 
@@ -41,21 +46,32 @@ class Sampler:
         )
         live = [draft for group in batch for draft in group.drafts]
         numbers = Numbers(self.generator, len(live))
-        for step in range(self.limit):
-            if step % STOP_INTERVAL == STOP_INTERVAL - 1 and self.should_stop():
+        for step in count(1):
+            if step % STOP_INTERVAL == 0 and self.should_stop():
                 return
             tokens, chosen = session.sample(numbers.next(), self.temperature, self._allowed(live))
-            self.tokens += len(live)
-            read = zip(live, tokens.tolist(), chosen.tolist(), strict=True)
-            going_on = [row for row, (draft, token, probability) in enumerate(read) if draft.extend(token, probability)]
-            if not going_on or step == self.limit - 1:
+            sampled = zip(live, tokens.tolist(), chosen.tolist(), strict=True)
+            read = [self._read(*each) for each in sampled]
+            going_on = [row for row, got in enumerate(read) if got]
+            if not going_on:
                 return
             if len(going_on) < len(live):
                 rows = np.array(going_on, np.int32)
                 session.keep(rows)
                 numbers.keep(rows)
-                live, tokens = [live[row] for row in going_on], tokens[rows]
-            session.feed(tokens)
+                live = [live[row] for row in going_on]
+            fed = [read[row] for row in going_on]
+            session.feed(np.array(list(chain(*fed)), np.int32), np.array(list(map(len, fed)), np.int32))
+
+    def _read(self, draft: Draft, token: int, probability: float) -> list[int]:
+        """The tokens that a draft got: the sampled one and those that must follow; none where it ended or is full."""
+        got = [token]
+        going_on = draft.extend(token, probability)
+        while going_on and draft.length < self.limit and (forced := draft.forced) is not None:
+            got.append(forced)
+            going_on = draft.extend(forced, 1.0)
+        self.tokens += len(got)
+        return got if going_on and draft.length < self.limit else []
 
     def _allowed(self, live: Sequence[Draft]) -> BoolArray | None:
         if live[0].choices is None:

@@ -19,6 +19,9 @@ from oclgen.inference.engine import BoolArray, FloatArray, IntArray
 from oclgen.learn.networks import Block, PolicyNetwork
 from oclgen.learn.objectives import make_network
 
+GROWTH = 16
+"""Slots that a full cache grows by."""
+
 Cache = list[tuple[Tensor, Tensor]]
 """Keys and values of each layer, [rows, heads, positions, width / heads]."""
 
@@ -65,22 +68,23 @@ class TorchPolicyEngine:
         return F.linear(self._network.norm(x[:, -1]), self._network.token.weight)
 
     def embed_plan(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """[rows, tokens] to [rows, tokens, width]."""
         embedded: Tensor = self._network.token(tokens) + self._network.position(positions)
-        return embedded[:, None]
+        return embedded
 
     def embed_prefix(self, prompt: IntArray) -> tuple[Tensor, Tensor]:
         """A prompt and `<actions>`, [1, length + 1, width], and which of them each may see."""
         ids = torch.tensor(prompt, dtype=torch.long, device=self.device)[None]
         length = len(prompt)
         places = torch.arange(length, device=self.device)
-        opening = torch.tensor([ACTIONS], device=self.device)
+        opening = torch.tensor([[ACTIONS]], device=self.device)
         mask = torch.ones(length + 1, length + 1, dtype=torch.bool, device=self.device).tril()
         if self.words:
             x = self._network.token(ids[:, :, 0]) + self._network.position(places)
         else:
             x = self._network.embed_atoms(ids)
             mask[:length, :length] = True
-        first = torch.tensor([length if self.words else 0], device=self.device)
+        first = torch.tensor([[length if self.words else 0]], device=self.device)
         return torch.cat([x, self.embed_plan(opening, first)], dim=1), mask
 
     def empty_cache(self, rows: int, positions: int) -> Cache:
@@ -100,7 +104,6 @@ class TorchSession:
     ) -> None:
         self._engine = engine
         self._longest = max(len(prompt) for prompt in prompts) + 1
-        self._fed = 0
         total = self._longest + capacity
         prefixes, logits = engine.empty_cache(len(prompts), total), []
         for i, prompt in enumerate(prompts):
@@ -109,9 +112,9 @@ class TorchSession:
             logits.append(engine.run(x, own, slice(0, len(prompt) + 1), mask))
         owners = torch.repeat_interleave(torch.arange(len(prompts)), torch.tensor(rows)).to(engine.device)
         lengths = torch.tensor([len(prompt) + 1 for prompt in prompts], device=engine.device)
-        places = torch.arange(total, device=engine.device)
         self._lengths = lengths[owners]
-        self._visible = (places < self._lengths[:, None]) | (places >= self._longest)
+        self._fed = torch.zeros_like(self._lengths)
+        self._visible = torch.arange(self._longest, device=engine.device) < self._lengths[:, None]
         self._cache = [(keys[owners], values[owners]) for keys, values in prefixes]
         self._logits = torch.cat(logits)[owners]
 
@@ -135,19 +138,37 @@ class TorchSession:
         return tokens.astype(np.int32), probabilities[np.arange(len(tokens)), tokens]
 
     @torch.inference_mode()
-    def feed(self, tokens: IntArray) -> None:
-        ids = torch.tensor(tokens, dtype=torch.long, device=self._engine.device)
-        start = self._lengths if self._engine.words else torch.ones_like(self._lengths)
-        slot = self._longest + self._fed
-        mask = self._visible[:, None, None, : slot + 1]
-        x = self._engine.embed_plan(ids, start + self._fed)
-        self._logits = self._engine.run(x, self._cache, slice(slot, slot + 1), mask)
-        self._fed += 1
+    def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:
+        """Every row takes as many slots as the longest piece; shorter ones stand at the end, the rest stays unseen."""
+        device = self._engine.device
+        count = torch.ones_like(self._lengths) if counts is None else torch.tensor(counts, device=device).long()
+        width = int(count.max())
+        places = torch.arange(width, device=device)
+        written = places >= width - count[:, None]
+        ids = torch.zeros_like(written, dtype=torch.long)
+        ids[written] = torch.tensor(tokens, dtype=torch.long, device=device)
+        first = self._lengths if self._engine.words else torch.ones_like(self._lengths)
+        positions = (first + self._fed + count - width)[:, None] + places
+        slots = slice(self._visible.shape[1], self._visible.shape[1] + width)
+        self._visible = torch.cat([self._visible, written], dim=1)
+        self._reserve(slots.stop)
+        causal = torch.arange(slots.stop, device=device) <= (slots.start + places)[:, None]
+        x = self._engine.embed_plan(ids, positions.clamp(min=0))
+        self._logits = self._engine.run(x, self._cache, slots, (self._visible[:, None] & causal)[:, None])
+        self._fed = self._fed + count
+
+    def _reserve(self, positions: int) -> None:
+        """Room for so many in the cache: pieces of different lengths take more slots than tokens."""
+        missing = positions - self._cache[0][0].shape[2]
+        if missing > 0:
+            room = (0, 0, 0, missing + GROWTH)
+            self._cache = [(F.pad(keys, room), F.pad(values, room)) for keys, values in self._cache]
 
     @torch.inference_mode()
     def keep(self, rows: IntArray) -> None:
         index = torch.tensor(rows, dtype=torch.long, device=self._engine.device)
-        self._lengths, self._visible, self._logits = self._lengths[index], self._visible[index], self._logits[index]
+        self._lengths, self._fed = self._lengths[index], self._fed[index]
+        self._visible, self._logits = self._visible[index], self._logits[index]
         self._cache = [(keys[index], values[index]) for keys, values in self._cache]
 
 

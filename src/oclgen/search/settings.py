@@ -43,7 +43,7 @@ class OclgenSettings:
     """Actions sampled per expansion beyond that threshold."""
 
     initial_rollouts: InitialRollouts = "full"
-    """`chained`: go on from the most promising end of a batch, with the state encoded afresh (ours)."""
+    """`chained`: go on from the ends of the batches before, with the state encoded afresh (ours)."""
     prune: bool = False
     """Spend nothing on nodes that cannot lead to a plan shorter than the best one (ours)."""
     nodes_per_iteration: int = 1

@@ -1,6 +1,7 @@
 """States beside the plans of a data set."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,10 @@ FEW = Detours(states=2, walk=3)
 def made(source: Path, out: Path, detours: Detours = FEW) -> dataset.Dataset:
     list(add_detours(dataset.open(source), out, detours, workers=1))
     return dataset.open(out)
+
+
+def timeless(data: dataset.Dataset) -> list[str]:
+    return sorted(str(replace(row, seconds=0.0)) for row in data.rows())
 
 
 def test_the_old_rows_stay_and_training_problems_get_solved_states_of_their_own(tmp_path: Path) -> None:
@@ -45,7 +50,7 @@ def test_what_was_stopped_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     assert next(steps) == (0, 3) and next(steps) == (1, 3)
     steps.close()
     whole, resumed = made(source, tmp_path / "whole"), made(source, tmp_path / "part")
-    assert sorted(map(str, whole.rows())) == sorted(map(str, resumed.rows()))
+    assert timeless(whole) == timeless(resumed)
     with pytest.raises(InputError, match="another recipe"):
         made(source, tmp_path / "part", Detours(states=3))
 

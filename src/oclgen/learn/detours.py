@@ -7,9 +7,9 @@ which grounds a problem once for all of them. The new data set holds the rows of
 
 import json
 import random
+import time
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, replace
-from itertools import count
 from pathlib import Path
 
 from oclgen import breadth_first
@@ -79,10 +79,12 @@ def walk_astray(job: Job) -> list[Row]:
     plan, rng = parse_plan(row.plan, row.name), random.Random(f"{detours.seed}/{row.id}")
     ways = [way(task, plan, detours.walk, rng) for _ in range(detours.states)]
     budget = Budget(GROUNDING_SECONDS + detours.states * detours.time_limit, memory_bytes=detours.memory_limit)
-    starts = [actions for actions, _ in ways]
+    starts, started = [actions for actions, _ in ways], time.monotonic()
     plans = breadth_first.plans_from(job.domain_text, row.problem, starts, detours.time_limit, budget)
+    seconds = (time.monotonic() - started) / detours.states
     problems = [problem_from(row.problem, task.info.domain, task.atoms(state)) for _, state in ways]
-    return [detour(job, k, problem, found) for k, problem, found in zip(count(1), problems, plans, strict=False)]
+    pairs = zip(problems, plans, strict=True)
+    return [detour(job, k, problem, found, seconds) for k, (problem, found) in enumerate(pairs, 1)]
 
 
 def way(task: PddlTask, plan: Plan, walk: int, rng: random.Random) -> tuple[Plan, State]:
@@ -99,7 +101,8 @@ def way(task: PddlTask, plan: Plan, walk: int, rng: random.Random) -> tuple[Plan
     return tuple(actions), state
 
 
-def detour(job: Job, k: int, problem: str, plan: Plan | None) -> Row:
+def detour(job: Job, k: int, problem: str, plan: Plan | None, seconds: float) -> Row:
+    """`seconds` are a share of what all detours of a problem took, grounding included."""
     row = job.row
     if plan is not None and not (verdict := validate(job.domain_text, problem, plan)).valid:
         raise InvalidPlanError(f"{row.name}: the plan of a detour is not valid: {verdict.reason}")
@@ -113,7 +116,7 @@ def detour(job: Job, k: int, problem: str, plan: Plan | None) -> Row:
         plan=format_plan(plan or ()),
         length=len(plan) if plan else -1,
         outcome="detour",
-        seconds=job.detours.time_limit,
+        seconds=seconds,
         teacher=breadth_first.METHOD,
         parameters=json.dumps({"problem": row.id}),
         seed=job.detours.seed,

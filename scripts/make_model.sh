@@ -21,16 +21,15 @@ train() { # policy|heuristic, run, then more settings
 
 oclgen data "$domain" --out "data/$domain" --memory-limit "$memory" $data
 train policy "runs/policy-$domain"
-policy=runs/policy-$domain heuristic=runs/heuristic-$domain
 if [ "$domain" = labyrinth ]; then
-    # Optimal plans show only states near them, and searches leave these: go on with states beside the plans.
-    oclgen detours data/labyrinth --out data/labyrinth-detours --states 6
-    policy=runs/policy-labyrinth-detours heuristic=runs/heuristic-labyrinth-detours
-    train policy "$policy" data.path=data/labyrinth-detours run.initial=runs/policy-labyrinth/best schedule.time=40m
+    # Optimal plans show a heuristic only states near them; LAMA-first's wander, so it learns from those.
+    oclgen data labyrinth --out data/labyrinth-lama --count 502 --random-seed 2 --time-limit 300s --memory-limit 4G \
+        --val 40 --test 40 --set size=3
+    train policy runs/policy-labyrinth-lama data.path=data/labyrinth-lama schedule.time=12m
 fi
-train heuristic "$heuristic"
+train heuristic "runs/heuristic-$domain"
 model=runs/base-$domain
-python scripts/ship.py "$policy/best" "$heuristic/best" "$model"
+python scripts/ship.py "runs/policy-$domain/best" "runs/heuristic-$domain/best" "$model"
 cp "src/oclgen/pretrained/$domain/solve.toml" "$model"
 case $domain in blocksworld | logistics)
     loop=runs/improve-$domain

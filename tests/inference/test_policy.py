@@ -118,7 +118,7 @@ def test_what_is_finished_when_told_to_stop_is_returned() -> None:
 
     def should_stop() -> bool:
         asked.append(None)
-        return len(asked) > 2
+        return len(asked) > 6
 
     rollout = one_rollout(one_path(tokens(*PLAN)), should_stop=should_stop)
     assert 0 < len(rollout) < len(PLAN)

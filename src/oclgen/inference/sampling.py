@@ -6,15 +6,13 @@ once, and what a row got is fed in one piece. Few of the tokens of an action wit
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 
 import numpy as np
 
 from oclgen.inference.engine import BoolArray, FloatArray, IntArray, PolicyEngine
 from oclgen.inference.rollout import Draft
 
-STOP_INTERVAL = 4
-"""Tokens between two questions whether to stop."""
 NUMBERS_AHEAD = 64
 
 
@@ -46,9 +44,7 @@ class Sampler:
         )
         live = [draft for group in batch for draft in group.drafts]
         numbers = Numbers(self.generator, len(live))
-        for step in count(1):
-            if step % STOP_INTERVAL == 0 and self.should_stop():
-                return
+        while not self.should_stop():
             tokens, chosen = session.sample(numbers.next(), self.temperature, self._allowed(live))
             sampled = zip(live, tokens.tolist(), chosen.tolist(), strict=True)
             read = [self._read(*each) for each in sampled]

@@ -83,8 +83,8 @@ def main(parent: str, memory: str) -> int:
     die_with_parent(int(parent))
     limit_memory(int(memory))
     given = Path(STARTS).read_text()
-    task = PddlTask(Path("domain.pddl"), Path("problem.pddl"))
     try:
+        task = PddlTask(Path("domain.pddl"), Path("problem.pddl"))
         return write_plans(task, **json.loads(given)) if given else write_plan(task)
     except MemoryError:
         return OUT_OF_MEMORY

@@ -70,6 +70,10 @@ def test_a_way_leaves_the_plan_and_avoids_goals(tmp_path: Path) -> None:
 
 def test_the_verb_says_what_it_made(tmp_path: Path) -> None:
     source = make_dataset(tmp_path / "source", 4)
+    old = next(dataset.open(source).rows())
+    writer = dataset.Writer(source, {"source": "blocksworld"}, dataset.open(source).domain_text)
+    writer.append(replace(old, id=99, split="failed", fingerprint="99", length=-1))  # not one of the detours
+    writer.close()
     asked = ["detours", str(source), "--out", str(tmp_path / "out"), "--states", "1", "--workers", "1"]
     result = CliRunner().invoke(cli, asked)
     assert result.exit_code == 0, result.output

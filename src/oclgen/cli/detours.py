@@ -48,4 +48,5 @@ def command(
         progress.show(done)
     progress.close()
     made = dataset.open(out)
-    click.echo(f"{made.count('train')} training rows in {out} ({made.count('failed')} states without a known plan)")
+    without = made.count("failed") - dataset.open(folder).count("failed")
+    click.echo(f"{made.count('train')} training rows in {out} ({without} states without a known plan)")

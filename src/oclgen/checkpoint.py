@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from oclgen.encoding.choices import PLANS
 from oclgen.encoding.vocabulary import Vocabulary
 from oclgen.errors import InputError
 
@@ -45,6 +46,7 @@ class ModelSettings:
     max_plan: int = 0  # positions of plan tokens, `<actions>` included (policy)
     max_cost: int = 0  # largest cost-to-go with a class of its own (heuristic)
     network: str = ""  # a heuristic's: bert, or gpt2: the policy's network, read at the opening token of the plan
+    plans: str = "whole"  # or choices: a policy that writes only tokens with an alternative
     revision: str = ""
 
     def __post_init__(self) -> None:
@@ -52,6 +54,8 @@ class ModelSettings:
             raise InputError(f"settings.json: kind is {self.kind!r}, must be one of {', '.join(KINDS)}")
         if self.encoding not in ENCODINGS:
             raise InputError(f"settings.json: encoding is {self.encoding!r}, must be one of {', '.join(ENCODINGS)}")
+        if self.plans not in PLANS:
+            raise InputError(f"settings.json: plans is {self.plans!r}, must be one of {', '.join(PLANS)}")
         if not self.network:
             object.__setattr__(self, "network", NETWORKS[self.kind][0])
         if self.network not in NETWORKS[self.kind]:

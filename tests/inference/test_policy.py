@@ -168,6 +168,70 @@ def test_a_token_limit_holds_where_tokens_are_forced(limit: int) -> None:
     assert actions(rollout) == whole and policy.tokens == limit
 
 
+CHOICES = random_checkpoint("policy", "atoms", vocabulary=BLOCKS, plans="choices")
+PUTTING_DOWN: Action = ("putdown", "b1")
+
+
+def choosing(script: Script, max_plan: int = 50) -> tuple[ModelPolicy, ScriptedEngine]:
+    engine = ScriptedEngine(script, max_plan)
+    return ModelPolicy(CHOICES, engine=engine), engine
+
+
+def test_a_model_of_choices_reads_only_tokens_that_have_an_alternative() -> None:
+    """With an empty hand and three blocks on the table: which one. With a full one: where to."""
+    task = blocks_task()
+    seen = tokens(("b2", "stack", "b3", "pickup", "stack"))
+    policy, engine = choosing(one_path(seen))
+    ((rollout,),) = policy.rollouts(task, [task.initial_state], 1, random.Random(0))
+    assert actions(rollout) == PLAN
+    assert policy.tokens == len(engine.batches) == len(seen)
+    assert all(step.confidence > 0.99 for step in rollout)
+
+
+@pytest.mark.parametrize(("limit", "count"), [(1, 1), (2, 1), (3, 2), (4, 3), (5, 4)])
+def test_limits_of_a_model_of_choices_count_choices(limit: int, count: int) -> None:
+    task = blocks_task()
+    script = one_path(tokens(("b2", "stack", "b3", "pickup", "stack")))
+    for policy, _ in (choosing(script), choosing(script, max_plan=limit)):
+        ((rollout,),) = policy.rollouts(task, [task.initial_state], 1, random.Random(0), max_tokens=limit)
+        assert actions(rollout) == PLAN[:count]
+
+
+def test_a_model_of_choices_begins_where_the_first_choice_is() -> None:
+    """One block in the hand and no other: it must be put down, and then lifted again, and nothing is ever asked."""
+    task = lonely_block()
+    policy, engine = choosing(one_path([]))
+    ((rollout,),) = policy.rollouts(task, [task.initial_state], 1, random.Random(0), max_actions=5)
+    assert actions(rollout) == [PUTTING_DOWN, ("pickup", "b1")] * 2 + [PUTTING_DOWN]
+    assert [step.confidence for step in rollout] == [1.0] * 5
+    assert engine.batches == []
+
+
+def test_a_way_without_choices_that_leads_round_in_a_circle_ends() -> None:
+    task = lonely_block()
+    policy, _ = choosing(lambda history: {}, max_plan=3)
+    ((rollout,),) = policy.rollouts(task, [task.initial_state], 1, random.Random(0))
+    assert len(rollout) > 100
+
+
+def lonely_block() -> PddlTask:
+    text = "(:objects b1) (:init (holding b1)) (:goal (on b1 b1))"
+    return PddlTask(DOMAIN, f"(define (problem lonely) (:domain blocksworld-4ops) {text})")
+
+
+def test_priors_of_a_model_of_choices_are_means_over_choices() -> None:
+    task = blocks_task()
+    lifted = task.apply(task.initial_state, PLAN[0])
+    putdown, stack, b1, b3 = tokens(("putdown", "stack", "b1", "b3"))
+    table = {(): {putdown: 0.5, stack: 0.2}, (stack,): {b1: 0.9, b3: 0.1}}
+    policy, _ = choosing(lambda history: table[history])
+    asked = [("putdown", "b2"), ("stack", "b2", "b1"), ("stack", "b2", "b3")]
+    assert task.applicable(lifted) == asked
+    means = [0.5, (0.2 * 0.9) ** 0.5, (0.2 * 0.1) ** 0.5]
+    assert policy.priors(task, lifted, asked) == pytest.approx([mean / sum(means) for mean in means])
+    assert policy.priors(task, lifted, asked[:1]) == [1.0]
+
+
 def test_rollouts_depend_on_the_seed_alone() -> None:
     task = blocks_task()
     policy = ModelPolicy(CHECKPOINT, decoding="applicable")

@@ -3,17 +3,21 @@
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from oclgen.domains import catalog
-from oclgen.encoding import Vocabulary, build_vocabulary
+from oclgen.encoding import Binding, Vocabulary, build_vocabulary, load
+from oclgen.encoding.vocabulary import END
 from oclgen.errors import InputError
+from oclgen.inference.rollout import Draft, Grammar, Reached
 from oclgen.learn import dataset, example_store
 from oclgen.learn.example_store import ARRAYS, Store, build_store, open_store
+from oclgen.learn.examples import BatchSettings, Examples
 from oclgen.pddl.domain import read_domain
-from oclgen.pddl.plan_file import format_plan
+from oclgen.pddl.plan_file import format_plan, parse_plan
 from oclgen.pddl.task import PddlTask
 
 SPEC = catalog.load("blocksworld")
@@ -74,6 +78,44 @@ def test_a_store_holds_the_solved_problems_of_its_split(tmp_path: Path) -> None:
     assert store.ids.tolist() == [1, 2, 3]
     assert store.length.tolist() == [each.length for each in rows[:3]]
     assert store.refused == 0
+
+
+def test_a_store_of_choices_holds_what_restricted_decoding_would_have_asked_for(tmp_path: Path) -> None:
+    rows = [row(number, 4) for number in range(8)]
+    store = build_store(stored(tmp_path / "data", rows), "train", vocabulary(), plans="choices")
+    for i, each in enumerate(rows):
+        task, plan = PddlTask(SPEC.domain_text, each.problem), parse_plan(each.plan, each.name)
+        kept = store.plan[store.plan_begin[i] : store.plan_begin[i + 1]].tolist()
+        first = store.step_token[store.step_begin[i] : store.step_begin[i + 1]].tolist()
+        grammar = blocks_grammar(task)
+        draft = Draft(grammar, Reached(task, task.initial_state), True, None)
+        for step, action in enumerate(plan):
+            if draft.ended:
+                break  # the walk came to its goal before its end
+            asked = []
+            for token in grammar.tokens(action):
+                if draft.forced is None:
+                    asked.append(token)
+                draft.extend(token, 1.0)
+            assert asked == kept[first[step] : first[step + 1]]
+        assert kept[first[-1] :] == [END]
+
+
+def blocks_grammar(task: PddlTask) -> Grammar:
+    words = vocabulary()
+    binding = Binding(words, task.objects)
+    operators = {words.first_operator + i: (each.name, each.arity) for i, each in enumerate(words.operators)}
+    return Grammar(task, operators, binding.object, lambda action: load("atoms", words).action(action, binding))
+
+
+def test_examples_of_choices_begin_at_a_choice_and_fit_the_positions(tmp_path: Path) -> None:
+    store = build_store(stored(tmp_path / "data", [row(n, 4) for n in range(30)]), "train", vocabulary(), 1, "choices")
+    settings = BatchSettings("policy", "atoms", tokens=500, positions=4)
+    epoch = Examples(store, vocabulary(), settings).epoch(0)
+    step = store.step_begin[:-1] + epoch.offset
+    asked = store.step_token[step + 1] > store.step_token[step]
+    assert (asked | (epoch.offset == store.length - 1)).all() and asked.any()
+    assert epoch.plan_len.min() >= 1 and epoch.plan_len.max() == 4
 
 
 def test_several_processes_build_the_same_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,9 +190,9 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> No
 
 
 def test_two_processes_may_build_the_same_store_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def build_twice(data: dataset.Dataset, split: str, words: Vocabulary, workers: int) -> Store:
+    def build_twice(data: dataset.Dataset, split: str, words: Vocabulary, *options: Any) -> Store:
         monkeypatch.undo()
-        return open_store(data, split, words, workers)
+        return open_store(data, split, words, *options)
 
     data = stored(tmp_path / "data", [row(1, 3)])
     monkeypatch.setattr(example_store, "build_store", build_twice)

@@ -5,16 +5,21 @@ Each state's prompt is computed once and shared by its samples; finished samples
 every token is masked to a prefix of one of them, `<end>` included, and probabilities are renormalised. Confidence is
 always the probability at temperature 1 of the distribution that was sampled from, restricted or not.
 
+A model of `choices` writes only tokens that have an alternative: its decoding is always restricted, rollouts begin
+where the first choice is, and its limits count choices.
+
 Paper: Section 3 (autoregressive policies), Section 4.1 (rollouts), Section 4.2 (confidence).
 """
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from oclgen.checkpoint import Checkpoint
+from oclgen.encoding.choices import chosen, trie
 from oclgen.errors import InputError
 from oclgen.inference.devices import policy_engine
 from oclgen.inference.engine import PolicyEngine
@@ -47,7 +52,8 @@ class ModelPolicy:
             raise InputError(f"temperature is {temperature}, must be 0 or more")
         checkpoint = open_checkpoint(checkpoint, "policy")
         self.tokens = 0
-        self._restricted = decoding == "applicable"
+        self._skipping = checkpoint.settings.plans == "choices"
+        self._restricted = self._skipping or decoding == "applicable"
         self._temperature = temperature
         self._vocabulary = checkpoint.vocabulary
         self._prompts = Prompts(checkpoint)
@@ -68,22 +74,31 @@ class ModelPolicy:
         grammar = self._grammar(task)
         limit = self._engine.max_plan if max_tokens is None else min(max_tokens, self._engine.max_plan)
         generator = np.random.default_rng(rng.getrandbits(64))
-        sampler = Sampler(self._engine, generator, self._temperature, limit, should_stop or (lambda: False))
+        stop = should_stop or (lambda: False)
+        sampler = Sampler(self._engine, generator, self._temperature, limit, self._skipping, stop)
         drafts = []
         for state in states:
             start = Reached(task, state)
             drafts.append([Draft(grammar, start, self._restricted, max_actions) for _ in range(samples)])
-        for batch in batches(self._behind_prompts(task, states, drafts)):
+        if self._skipping:
+            for draft in chain.from_iterable(drafts):
+                draft.skip()
+        for batch in batches(self._behind_prompts(task, drafts)):
             sampler.run(batch)
         self.tokens += sampler.tokens
         return [[draft.rollout for draft in group] for group in drafts]
 
     def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
-        """Geometric means of the model's (unrestricted) token probabilities, normalised over `actions`."""
+        """Geometric means of the model's (unrestricted) token probabilities, normalised over `actions`, which a model
+        of `choices` takes for all that are applicable."""
+        tokens = [self._prompts.tokens(task, action) for action in actions]
+        if self._skipping:
+            choices = trie(tokens)
+            tokens = [chosen(each, choices) for each in tokens]
         prompt = self._prompts.prompt(task, state)
-        if prompt is None:
+        if prompt is None or len(actions) < 2:
             return [1.0 / len(actions)] * len(actions)
-        priors, rows = action_priors(self._engine, prompt, [self._prompts.tokens(task, action) for action in actions])
+        priors, rows = action_priors(self._engine, prompt, tokens)
         self.tokens += rows
         return priors
 
@@ -93,10 +108,10 @@ class ModelPolicy:
         operators = {first + i: (each.name, each.arity) for i, each in enumerate(self._vocabulary.operators)}
         return Grammar(task, operators, binding.object, lambda action: self._prompts.tokens(task, action))
 
-    def _behind_prompts(self, task: Task, states: Sequence[State], drafts: Sequence[list[Draft]]) -> Iterator[Behind]:
-        """Portions of each state's drafts; nothing for a state where they have ended or that has no prompt."""
-        for state, group in zip(states, drafts, strict=True):
-            prompt = None if not group or group[0].ended else self._prompts.prompt(task, state)
+    def _behind_prompts(self, task: Task, drafts: Iterable[list[Draft]]) -> Iterator[Behind]:
+        """Portions of the drafts of each state; nothing where they have ended or where it has no prompt."""
+        for group in drafts:
+            prompt = None if not group or group[0].ended else self._prompts.prompt(task, group[0].state)
             if prompt is not None:
                 for first in range(0, len(group), MAX_ROWS):
                     yield Behind(prompt, group[first : first + MAX_ROWS])

@@ -5,21 +5,12 @@ Rollouts of a state that begin alike share what they reach, so that each action 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
+from oclgen.encoding.choices import Choices, trie
 from oclgen.interfaces import Action, Rollout, State, Step, Task
 
-Choices: TypeAlias = dict[int, "Choices"]
-"""A trie of token sequences: which tokens may come next, and what may come after each."""
-
-
-def trie(sequences: Sequence[Sequence[int]]) -> Choices:
-    root: Choices = {}
-    for sequence in sequences:
-        branch = root
-        for token in sequence:
-            branch = branch.setdefault(token, {})
-    return root
+MAX_SKIPPED = 1000
+"""Tokens skipped in a row: there may be no way but round in a circle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +50,7 @@ class Reached:
 
 class Draft:
     """A rollout under way. `choices` are the tokens it may continue with, where decoding is restricted; `length` is
-    the number of tokens read."""
+    the number of tokens read, those skipped not counted."""
 
     __slots__ = (
         "_action",
@@ -89,6 +80,11 @@ class Draft:
         return tuple(self._steps)
 
     @property
+    def state(self) -> State:
+        """Where its last finished action led."""
+        return self._reached.state
+
+    @property
     def ended(self) -> bool:
         """At the goal, at the allowed number of actions, or where no action is applicable."""
         return self._reached.is_goal or len(self._steps) == self._max_actions or self.choices == {}
@@ -101,6 +97,17 @@ class Draft:
     def extend(self, token: int, probability: float) -> bool:
         """Read one more token; false where the rollout ends with it."""
         self.length += 1
+        return self._continue(token, probability)
+
+    def skip(self) -> bool:
+        """Read the tokens that must follow without counting them; false where the rollout ends with them."""
+        for _ in range(MAX_SKIPPED):
+            if self.ended or (forced := self.forced) is None:
+                break
+            self._continue(forced, 1.0)
+        return not self.ended
+
+    def _continue(self, token: int, probability: float) -> bool:
         if not self._read(token):
             return False
         self._confidence = min(self._confidence, probability)

@@ -14,20 +14,23 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oclgen.encoding import Binding, Goal, Vocabulary, load
+from oclgen.encoding.choices import PLANS, chosen, trie
 from oclgen.encoding.prompts import GOAL_FALSE, STATE
+from oclgen.encoding.vocabulary import END
 from oclgen.errors import InputError, UnsupportedError
-from oclgen.interfaces import Action, Atom
+from oclgen.interfaces import Action, Atom, State
 from oclgen.learn.dataset import Dataset, Row
 from oclgen.learn.dataset import parts as dataset_parts
 from oclgen.parallel import run_unordered
 from oclgen.pddl.plan_file import parse_plan
+from oclgen.pddl.task import PddlTask
 from oclgen.pddl.validate import BrokenStep, Validator
 
 FORMAT = 1
@@ -61,6 +64,18 @@ class Store:
         """Number of actions of each plan."""
         return np.diff(self.step_begin) - 1
 
+    @property
+    def next_choice(self) -> NDArray[np.int64]:
+        """For every step the first one from it on whose action has tokens, or else the plan's last."""
+        last = np.zeros(len(self.step_token), bool)
+        last[self.step_begin[1:] - 1] = True
+        last[np.maximum(self.step_begin[1:] - 2, self.step_begin[:-1])] = True
+        steps = np.arange(len(last))
+        more = np.append(self.step_token[1:] > self.step_token[:-1], False)
+        found = np.where(more | last, steps, len(steps))
+        following: NDArray[np.int64] = np.minimum.accumulate(found[::-1])[::-1]
+        return following
+
     def step_prompt(self, encoding: str) -> NDArray[np.int32]:
         """Length of the prompt at every step of every plan."""
         return self.step_atoms if encoding == "atoms" else self.step_words
@@ -78,8 +93,10 @@ def encode_instance(
     states: Sequence[frozenset[Atom]],
     static_atoms: Iterable[Atom],
     plan: Sequence[Action],
+    applicable: Sequence[Sequence[Action]] | None = None,
 ) -> Store:
-    """A store of one problem; `states` holds the atoms before each action and at the end, static or not."""
+    """A store of one problem; `states` holds the atoms before each action and at the end, static or not. Where the
+    applicable actions before each step are given, only choices among them are kept of the plan's tokens."""
     if max(len(plan), vocabulary.size) >= ALWAYS:
         raise UnsupportedError(f"examples hold fewer than {ALWAYS} actions and fewer than {ALWAYS} tokens")
     binding = Binding(vocabulary, objects)
@@ -92,8 +109,12 @@ def encode_instance(
     stop = np.array([end for _, _, end in spans] + [ALWAYS] * always, np.int16)
     arity = np.array([symbol.arity for symbol in vocabulary.predicates])
     words = 1 + arity[rows[:, 0]] + (rows[:, 1] == GOAL_FALSE)
-    tokens = encoding.plan(plan, binding)
-    step_token = np.cumsum([0, *(len(action) for action in plan)])
+    steps = [encoding.action(action, binding) for action in plan]
+    if applicable is not None:
+        tries = (trie([encoding.action(action, binding) for action in actions]) for actions in applicable)
+        steps = [chosen(step, choices) for step, choices in zip(steps, tries, strict=True)]
+    tokens = np.array([*chain.from_iterable(steps), END], np.int16)
+    step_token = np.cumsum([0, *map(len, steps)])
     return Store(
         ids=np.array([number]),
         row_begin=np.array([0, len(rows)]),
@@ -105,7 +126,7 @@ def encode_instance(
         step_atoms=_sums(start, stop, np.ones_like(words), len(states)),
         step_words=_sums(start, stop, words, len(states)) + np.int32(2),
         plan_begin=np.array([0, len(tokens)]),
-        plan=tokens.astype(np.int16),
+        plan=tokens,
     )
 
 
@@ -139,11 +160,11 @@ def join(stores: Sequence[Store]) -> Store:
     return Store(**joined, refused=sum(store.refused for store in stores))
 
 
-def open_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1) -> Store:
+def open_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1, plans: str = PLANS[0]) -> Store:
     """The store of a split, read from beside the data set if it was made before and the data is still the same."""
-    folder = dataset.path / "examples" / f"{split}-{_key(dataset, vocabulary)}"
+    folder = dataset.path / "examples" / f"{split}-{_key(dataset, vocabulary, plans)}"
     if not folder.is_dir():
-        _save(build_store(dataset, split, vocabulary, workers), folder)
+        _save(build_store(dataset, split, vocabulary, workers, plans), folder)
     try:
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
         return Store(**arrays, refused=json.loads((folder / "refused.json").read_text(encoding="utf-8")))
@@ -151,9 +172,9 @@ def open_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: in
         raise InputError(f"{folder}: broken ({error}); delete this folder, it will be made again") from error
 
 
-def build_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1) -> Store:
+def build_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1, plans: str = PLANS[0]) -> Store:
     """The store of a split, in the data set's order. A broken plan stops it; a refused problem is counted."""
-    encode = partial(_encode_rows, dataset.domain_text, vocabulary)
+    encode = partial(_encode_rows, dataset.domain_text, vocabulary, plans)
     solved = (row for row in dataset.rows(split) if row.length >= 0)
     done = sorted(run_unordered(encode, _chunks(solved), workers), key=lambda result: result[0])
     stores = [store for _, chunk, _ in done for store in chunk]
@@ -171,19 +192,21 @@ def _chunks(rows: Iterator[Row]) -> Iterator[tuple[int, list[Row]]]:
         yield number, chunk
 
 
-def _encode_rows(domain: str, vocabulary: Vocabulary, job: tuple[int, list[Row]]) -> tuple[int, list[Store], int]:
+def _encode_rows(
+    domain: str, vocabulary: Vocabulary, plans: str, job: tuple[int, list[Row]]
+) -> tuple[int, list[Store], int]:
     """The job's number, its examples joined to at most one store, and how many problems were refused."""
     number, rows = job
     stores = []
     for row in rows:
         try:
-            stores.append(_encode_row(domain, vocabulary, row))
+            stores.append(_encode_row(domain, vocabulary, plans, row))
         except UnsupportedError:
             continue
     return number, [join(stores)] if stores else [], len(rows) - len(stores)
 
 
-def _encode_row(domain: str, vocabulary: Vocabulary, row: Row) -> Store:
+def _encode_row(domain: str, vocabulary: Vocabulary, plans: str, row: Row) -> Store:
     validator = Validator(domain, row.problem)
     info = validator.info
     plan = parse_plan(row.plan, row.name)
@@ -196,13 +219,24 @@ def _encode_row(domain: str, vocabulary: Vocabulary, row: Row) -> Store:
     end = states[-1] | static_atoms
     if not wanted <= end or unwanted & end:
         raise InputError(f"data set row {row.id} ({row.name}): its plan does not reach the goal")
-    return encode_instance(vocabulary, row.id, info.objects, info.goal, states, static_atoms, plan)
+    applicable = _applicable(PddlTask(domain, row.problem), plan) if plans == "choices" else None
+    return encode_instance(vocabulary, row.id, info.objects, info.goal, states, static_atoms, plan, applicable)
 
 
-def _key(dataset: Dataset, vocabulary: Vocabulary) -> str:
-    """Names what a store was made from: the data set's parts, which never change, and the vocabulary."""
+def _applicable(task: PddlTask, plan: Sequence[Action]) -> list[Sequence[Action]]:
+    """What could be done before each step of a plan that works."""
+    found: list[Sequence[Action]] = []
+    state: State | None = task.initial_state
+    for action in plan:
+        found.append(task.applicable(state))
+        state = task.apply(state, action)
+    return found
+
+
+def _key(dataset: Dataset, vocabulary: Vocabulary, plans: str) -> str:
+    """Names what a store was made from: the data set's parts, which never change, the vocabulary, and what is kept."""
     parts = [(part.name, part.stat().st_size) for part in dataset_parts(dataset.path)]
-    text = json.dumps([FORMAT, parts, dataset.domain_text, vocabulary.to_json()])
+    text = json.dumps([FORMAT, parts, dataset.domain_text, vocabulary.to_json(), plans])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

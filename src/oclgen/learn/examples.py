@@ -55,6 +55,8 @@ class BatchSettings:
     """Or the number of examples in a batch, over all processes."""
     window: int | None = None
     """Actions to predict after the offset; `<end>` only where the plan ends inside. None: all."""
+    positions: int | None = None
+    """Tokens to predict at most; what comes after them is cut off."""
     compile: bool = True
     """Random offsets; without, every example starts at the initial state."""
     shuffle_names: bool = True
@@ -125,8 +127,12 @@ class Examples:
         choices = length + 1 if settings.kind == "heuristic" else np.maximum(length, 1)
         chosen = rng.random(len(store)) * choices
         offset = chosen.astype(np.int64) if settings.compile else np.zeros(len(store), np.int64)
+        if settings.kind == "policy":
+            offset = store.next_choice[store.step_begin[:-1] + offset] - store.step_begin[:-1]
         prompt_len = store.step_prompt(settings.encoding)[store.step_begin[:-1] + offset].astype(np.int64)
         plan_len = plan_lengths(store, offset, settings.window) if settings.kind == "policy" else 0 * prompt_len
+        if settings.positions is not None:
+            plan_len = np.minimum(plan_len, settings.positions)
         batches = cut(prompt_len, plan_len, settings, rng)
         return Epoch(offset, prompt_len, plan_len, [batches[i] for i in rng.permutation(len(batches))])
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from oclgen.checkpoint import ENCODINGS, KINDS, NETWORKS, ModelSettings
+from oclgen.encoding.choices import PLANS
 from oclgen.errors import InputError
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -31,11 +32,13 @@ class Model:
     max_prompt: int = 512
     max_plan: int = 0  # gpt2: positions of plan tokens, the opening one included
     max_cost: int = 0  # heuristic: largest cost-to-go that has a class of its own
+    plans: str = "whole"  # or choices: a policy writes only tokens with an alternative; its decoding is restricted
     network: str = ""  # heuristic: bert (the paper's), or gpt2: a policy's network with a classifier on top
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
         require(self.encoding in ENCODINGS, f"model.encoding must be one of {', '.join(ENCODINGS)}")
+        require(self.plans in PLANS, f"model.plans must be one of {', '.join(PLANS)}")
         require(min(self.layers, self.heads, self.width, self.inner, self.max_prompt) > 0, "model: sizes must be > 0")
         require(self.width % self.heads == 0, "model.width must be a multiple of model.heads")
         require(0 <= self.dropout < 1, "model.dropout must lie in [0, 1)")

@@ -45,7 +45,7 @@ def open_sources(settings: TrainingSettings, world: World) -> Sources:
         raise InputError("no data set: give --data DIR or data.path")
     data = dataset.open(settings.data.path)
     vocabulary = find_vocabulary(settings, data)
-    stores = [shared_store(data, split, vocabulary, world) for split in ("train", "val")]
+    stores = [shared_store(data, split, vocabulary, settings.model.plans, world) for split in ("train", "val")]
     for store in stores:
         check_limits(store, settings)
     symmetry = find_domain(settings, data).symmetry if settings.data.symmetry else None
@@ -78,12 +78,12 @@ def read_vocabulary(path: Path) -> Vocabulary:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def shared_store(data: Dataset, split: str, vocabulary: Vocabulary, world: World) -> Store:
+def shared_store(data: Dataset, split: str, vocabulary: Vocabulary, plans: str, world: World) -> Store:
     """Made by the first process, read by all."""
     if world.rank == 0:
-        open_store(data, split, vocabulary, workers=len(os.sched_getaffinity(0)))
+        open_store(data, split, vocabulary, len(os.sched_getaffinity(0)), plans)
     world.wait()
-    return open_store(data, split, vocabulary)
+    return open_store(data, split, vocabulary, plans=plans)
 
 
 def batches(settings: TrainingSettings, world: World) -> BatchSettings:
@@ -94,6 +94,7 @@ def batches(settings: TrainingSettings, world: World) -> BatchSettings:
         tokens=data.batch_tokens * world.size or None,
         examples=data.batch_examples * world.size or None,
         window=data.window or None,
+        positions=settings.model.max_plan if settings.model.plans == "choices" else None,
         compile=data.offsets,
         shuffle_names=data.shuffle_names,
         seed=settings.run.seed,
@@ -104,7 +105,7 @@ def check_limits(store: Store, settings: TrainingSettings) -> None:
     prompt = int(store.step_prompt(settings.model.encoding).max())
     if prompt > settings.model.max_prompt:
         raise InputError(f"the longest prompt has {prompt} rows; raise model.max_prompt ({settings.model.max_prompt})")
-    if settings.kind == "policy":
+    if settings.kind == "policy" and settings.model.plans == "whole":
         plan = longest_plan(store, settings.data.window)
         if plan > settings.model.max_plan:
             raise InputError(

@@ -48,8 +48,9 @@ def finetune(settings: ImproveSettings, before: Path, folder: Path, workers: int
 def check_window(window: int, policy: Path) -> None:
     """Refuse windows that do not fit into the network's plan positions."""
     longest = 1 + max(operator.arity for operator in read_vocabulary(policy / "vocabulary.json").operators)
-    places = read_settings(policy / "settings.json").max_plan
-    if window * longest + 1 > places:
+    shape = read_settings(policy / "settings.json")
+    places = shape.max_plan
+    if shape.plans == "whole" and window * longest + 1 > places:
         raise InputError(f"policy.data.window is {window}, but {places} plan positions hold {(places - 1) // longest}")
 
 
@@ -58,7 +59,8 @@ def encode(course: Course, workers: int) -> None:
     data = dataset.open(course.settings.data.path)
     vocabulary = read_vocabulary(Path(course.settings.run.initial) / "vocabulary.json")
     for split in ("train", "val"):
-        open_store(data, split, vocabulary, min(workers, 1 + data.count(split) // JOB_ROWS))
+        processes = min(workers, 1 + data.count(split) // JOB_ROWS)
+        open_store(data, split, vocabulary, processes, course.settings.model.plans)
 
 
 def training_settings(kind: str, tuning: Finetuning, initial: Path, data: Path) -> TrainingSettings:

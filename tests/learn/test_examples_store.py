@@ -12,7 +12,7 @@ from oclgen.domains import catalog
 from oclgen.encoding import Binding, Vocabulary, build_vocabulary, load
 from oclgen.encoding.vocabulary import END
 from oclgen.errors import InputError
-from oclgen.inference.rollout import Draft, Grammar, Reached
+from oclgen.inference.rollout import Draft, Grammar
 from oclgen.learn import dataset, example_store
 from oclgen.learn.example_store import ARRAYS, Store, build_store, open_store
 from oclgen.learn.examples import BatchSettings, Examples
@@ -88,7 +88,7 @@ def test_a_store_of_choices_holds_what_restricted_decoding_would_have_asked_for(
         kept = store.plan[store.plan_begin[i] : store.plan_begin[i + 1]].tolist()
         first = store.step_token[store.step_begin[i] : store.step_begin[i + 1]].tolist()
         grammar = blocks_grammar(task)
-        draft = Draft(grammar, Reached(task, task.initial_state), True, None)
+        draft = Draft(grammar, grammar.reached(task.initial_state), True, None)
         for step, action in enumerate(plan):
             if draft.ended:
                 break  # the walk came to its goal before its end

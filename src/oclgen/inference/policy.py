@@ -25,7 +25,7 @@ from oclgen.inference.devices import policy_engine
 from oclgen.inference.engine import PolicyEngine
 from oclgen.inference.priors import action_priors
 from oclgen.inference.prompts import Prompts, open_checkpoint
-from oclgen.inference.rollout import Draft, Grammar, Reached
+from oclgen.inference.rollout import Draft, Grammar
 from oclgen.inference.sampling import Behind, Sampler
 from oclgen.interfaces import Action, Rollout, State, Task
 
@@ -57,6 +57,7 @@ class ModelPolicy:
         self._temperature = temperature
         self._vocabulary = checkpoint.vocabulary
         self._prompts = Prompts(checkpoint)
+        self._last: Grammar | None = None
         self._engine: PolicyEngine = engine or policy_engine(checkpoint, device)
 
     def rollouts(
@@ -78,7 +79,7 @@ class ModelPolicy:
         sampler = Sampler(self._engine, generator, self._temperature, limit, self._skipping, stop)
         drafts = []
         for state in states:
-            start = Reached(task, state)
+            start = grammar.reached(state)
             drafts.append([Draft(grammar, start, self._restricted, max_actions) for _ in range(samples)])
         if self._skipping:
             for draft in chain.from_iterable(drafts):
@@ -103,6 +104,12 @@ class ModelPolicy:
         return priors
 
     def _grammar(self, task: Task) -> Grammar:
+        """That of the last task is kept, with what its rollouts have learned."""
+        if self._last is None or self._last.task is not task:
+            self._last = self._new_grammar(task)
+        return self._last
+
+    def _new_grammar(self, task: Task) -> Grammar:
         binding = self._prompts.binding(task)
         first = self._vocabulary.first_operator
         operators = {first + i: (each.name, each.arity) for i, each in enumerate(self._vocabulary.operators)}

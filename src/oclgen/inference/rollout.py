@@ -1,16 +1,27 @@
 """One rollout while it is sampled: tokens become actions, actions are applied, and the first mistake ends it.
 
-Rollouts of a state that begin alike share what they reach, so that each action is applied once.
+Rollouts of a task share what they reach, so that each action is applied once. Where decoding is restricted they also
+share where one gets stuck: a token after which no choice is left before a dead end (a row of Labyrinth cannot be
+shifted past its robot) is taken back and not offered again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from oclgen.encoding.choices import Choices, trie
 from oclgen.interfaces import Action, Rollout, State, Step, Task
 
 MAX_SKIPPED = 1000
 """Tokens skipped in a row: there may be no way but round in a circle."""
+MAX_KNOWN = 20_000
+"""States of a task that are remembered; beyond, memory begins anew."""
+DEAD: Choices = {-1: {}}
+"""What stands in a trie behind a token that leads into a dead end."""
+
+
+def offered(choices: Choices) -> list[int]:
+    """The tokens that may come next and are not known to lead into a dead end."""
+    return [token for token, behind in choices.items() if behind is not DEAD]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,30 +32,42 @@ class Grammar:
     operators: Mapping[int, tuple[str, int]]
     objects: Mapping[int, str]
     tokens: Callable[[Action], Sequence[int]]
+    _known: "dict[State, Reached]" = field(default_factory=dict)
+
+    def reached(self, state: State) -> "Reached":
+        known = self._known.get(state)
+        if known is None:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            known = self._known[state] = Reached(self, state)
+        return known
 
 
 class Reached:
     """A state that some rollout reached."""
 
-    __slots__ = ("_choices", "_successors", "is_goal", "state")
+    __slots__ = ("_choices", "_grammar", "_successors", "is_goal", "state")
 
-    def __init__(self, task: Task, state: State) -> None:
+    def __init__(self, grammar: Grammar, state: State) -> None:
         self.state = state
-        self.is_goal = task.is_goal(state)
-        self._successors: dict[Action, Reached | None] = {}
+        self.is_goal = grammar.task.is_goal(state)
+        self._grammar = grammar
+        self._successors: dict[Action, State | None] = {}
         self._choices: Choices | None = None
 
-    def follow(self, task: Task, action: Action) -> "Reached | None":
+    def follow(self, action: Action) -> "Reached | None":
         """Where an action leads; None where it is not applicable."""
         if action not in self._successors:
-            successor = task.apply(self.state, action)
-            self._successors[action] = None if successor is None else Reached(task, successor)
-        return self._successors[action]
+            self._successors[action] = self._grammar.task.apply(self.state, action)
+        successor = self._successors[action]
+        return None if successor is None else self._grammar.reached(successor)
 
-    def choices(self, grammar: Grammar) -> Choices:
-        """The token sequences of the applicable actions."""
+    @property
+    def choices(self) -> Choices:
+        """The token sequences of the applicable actions; none at the goal."""
         if self._choices is None:
-            self._choices = trie([grammar.tokens(action) for action in grammar.task.applicable(self.state)])
+            actions = () if self.is_goal else self._grammar.task.applicable(self.state)
+            self._choices = trie([self._grammar.tokens(action) for action in actions])
         return self._choices
 
 
@@ -54,12 +77,14 @@ class Draft:
 
     __slots__ = (
         "_action",
+        "_before",
         "_confidence",
         "_grammar",
         "_max_actions",
         "_missing",
         "_reached",
         "_steps",
+        "_taken",
         "choices",
         "length",
     )
@@ -72,8 +97,10 @@ class Draft:
         self._action: list[str] = []
         self._missing = 0
         self._confidence = 1.0
+        self._before: tuple[Reached, int, list[str], int, float, Choices, int] | None = None
+        self._taken: list[tuple[Choices, int]] = []
         self.length = 0
-        self.choices = start.choices(grammar) if restricted else None
+        self.choices = start.choices if restricted else None
 
     @property
     def rollout(self) -> Rollout:
@@ -86,8 +113,13 @@ class Draft:
 
     @property
     def ended(self) -> bool:
-        """At the goal, at the allowed number of actions, or where no action is applicable."""
-        return self._reached.is_goal or len(self._steps) == self._max_actions or self.choices == {}
+        """At the goal, at the allowed number of actions, or stuck."""
+        return self._reached.is_goal or len(self._steps) == self._max_actions or self.stuck
+
+    @property
+    def stuck(self) -> bool:
+        """Where no token may follow, short of the goal."""
+        return self.choices is not None and not self._reached.is_goal and not offered(self.choices)
 
     @property
     def forced(self) -> int | None:
@@ -96,8 +128,15 @@ class Draft:
 
     def extend(self, token: int, probability: float) -> bool:
         """Read one more token; false where the rollout ends with it."""
+        if self.choices is not None:
+            self._remember(self.choices, token)
         self.length += 1
         return self._continue(token, probability)
+
+    def force(self, token: int) -> bool:
+        """Read the only token that may follow."""
+        self.length += 1
+        return self._continue(token, 1.0)
 
     def skip(self) -> bool:
         """Read the tokens that must follow without counting them; false where the rollout ends with them."""
@@ -106,6 +145,31 @@ class Draft:
                 break
             self._continue(forced, 1.0)
         return not self.ended
+
+    def take_back(self) -> bool:
+        """Stuck: return to the last token that was a choice, which is offered no more; whether another one is."""
+        assert self._before is not None
+        self._reached, steps, self._action, self._missing, self._confidence, self.choices, self.length = self._before
+        del self._steps[steps:]
+        for choices, token in reversed(self._taken):
+            choices[token] = DEAD
+            if offered(choices):
+                break
+        self._taken.pop()
+        return not self.stuck
+
+    def _remember(self, choices: Choices, token: int) -> None:
+        action = list(self._action)
+        self._before = (
+            self._reached,
+            len(self._steps),
+            action,
+            self._missing,
+            self._confidence,
+            choices,
+            self.length,
+        )
+        self._taken.append((choices, token))
 
     def _continue(self, token: int, probability: float) -> bool:
         if not self._read(token):
@@ -131,14 +195,13 @@ class Draft:
         return True
 
     def _complete(self) -> bool:
-        action = tuple(self._action)
-        reached = self._reached.follow(self._grammar.task, action)
+        reached = self._reached.follow(tuple(self._action))
         if reached is None:
             return False
-        self._steps.append(Step(action, self._confidence))
+        self._steps.append(Step(tuple(self._action), self._confidence))
         self._reached = reached
         self._action.clear()
         self._confidence = 1.0
-        if self.choices is not None and not reached.is_goal:
-            self.choices = reached.choices(self._grammar)
+        if self.choices is not None:
+            self.choices = reached.choices
         return not self.ended

@@ -11,8 +11,8 @@ from itertools import chain
 
 import numpy as np
 
-from oclgen.inference.engine import BoolArray, FloatArray, IntArray, PolicyEngine
-from oclgen.inference.rollout import Draft
+from oclgen.inference.engine import BoolArray, FloatArray, IntArray, PolicyEngine, Session
+from oclgen.inference.rollout import Draft, offered
 
 NUMBERS_AHEAD = 64
 
@@ -47,10 +47,8 @@ class Sampler:
         live = [draft for group in batch for draft in group.drafts]
         numbers = Numbers(self.generator, len(live))
         while not self.should_stop():
-            tokens, chosen = session.sample(numbers.next(), self.temperature, self._allowed(live))
-            sampled = zip(live, tokens.tolist(), chosen.tolist(), strict=True)
-            read = [self._read(*each) for each in sampled]
-            going_on = [row for row, got in enumerate(read) if got]
+            read = self._sample(session, live, numbers)
+            going_on = [row for row, got in enumerate(read) if got and not live[row].stuck]
             if not going_on:
                 return
             if len(going_on) < len(live):
@@ -61,6 +59,17 @@ class Sampler:
             fed = [read[row] for row in going_on]
             session.feed(np.array(list(chain(*fed)), np.int32), np.array(list(map(len, fed)), np.int32))
 
+    def _sample(self, session: Session, live: Sequence[Draft], numbers: "Numbers") -> list[list[int]]:
+        """What each row got; a row that got stuck is sampled again as long as there is something else."""
+        read: list[list[int]] = [[]] * len(live)
+        rows = list(range(len(live)))
+        while rows:
+            tokens, chosen = session.sample(numbers.next(), self.temperature, self._allowed(live, rows))
+            for row in rows:
+                read[row] = self._read(live[row], int(tokens[row]), float(chosen[row]))
+            rows = [row for row in rows if live[row].stuck and live[row].take_back()]
+        return read
+
     def _read(self, draft: Draft, token: int, probability: float) -> list[int]:
         """The tokens that a draft got: the sampled one and those that must follow; none where it ended or is full."""
         got = [token]
@@ -69,16 +78,18 @@ class Sampler:
             going_on = going_on and draft.skip()
         while not self.skipping and going_on and draft.length < self.limit and (forced := draft.forced) is not None:
             got.append(forced)
-            going_on = draft.extend(forced, 1.0)
+            going_on = draft.force(forced)
         self.tokens += len(got)
         return got if going_on and draft.length < self.limit else []
 
-    def _allowed(self, live: Sequence[Draft]) -> BoolArray | None:
+    def _allowed(self, live: Sequence[Draft], rows: Sequence[int]) -> BoolArray | None:
+        """What may follow in `rows`; of the others nothing is wanted, so anything."""
         if live[0].choices is None:
             return None
-        allowed = np.zeros((len(live), self.engine.vocabulary), np.bool_)
-        for row, draft in zip(allowed, live, strict=True):
-            row[list(draft.choices or ())] = True
+        allowed = np.ones((len(live), self.engine.vocabulary), np.bool_)
+        for row in rows:
+            allowed[row] = False
+            allowed[row, offered(live[row].choices or {})] = True
         return allowed
 
 

@@ -119,14 +119,15 @@ def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Itera
         h, node = ends.pop(-1 if newest else ends.index(min(ends)))
         stretches = 0 if h < nearest else stretches + 1
         nearest = min(nearest, h)
-        [rollouts] = models.sample([graph.state(node)], settings.samples)
+        rollouts = sample(graph, models, settings, [node], max_tokens=None)
         add(graph, [], rollouts, assign_heuristics(graph, models, [], rollouts))
         yield
         reached = {graph.node(rollout.states[-1]) for rollout in rollouts} - seen
         if any(graph.is_goal(end) for end in reached):
             return
         seen |= reached
-        ends += sorted(((graph.h(end), end) for end in reached), reverse=True)
+        best = horizon(graph, settings)
+        ends += sorted(((graph.h(end), end) for end in reached if best is None or graph.g(end) < best), reverse=True)
 
 
 def select(graph: SearchGraph, settings: OclgenSettings, rng: random.Random, previous: int) -> tuple[int, list[int]]:
@@ -172,13 +173,20 @@ def horizon(graph: SearchGraph, settings: OclgenSettings) -> int | None:
 def partial_rollout(
     graph: SearchGraph, models: Models, settings: OclgenSettings, nodes: Sequence[int]
 ) -> list[Trajectory]:
-    """Truncated rollouts from the selected nodes; when pruning, none goes on to where no better plan can be."""
+    """Truncated rollouts from the selected nodes."""
+    return sample(graph, models, settings, nodes, settings.max_tokens)
+
+
+def sample(
+    graph: SearchGraph, models: Models, settings: OclgenSettings, nodes: Sequence[int], max_tokens: int | None
+) -> list[Trajectory]:
+    """Rollouts from nodes; when pruning, none goes on to where no better plan can be."""
     states = [graph.state(node) for node in nodes]
     if not settings.prune or graph.best_length is None:
-        batches = models.sample(states, settings.samples, settings.max_tokens)
+        batches = models.sample(states, settings.samples, max_tokens)
         return [rollout for batch in batches for rollout in batch]
     rooms = [graph.best_length - 1 - graph.g(node) for node in nodes]
-    batches = models.sample(states, settings.samples, settings.max_tokens, max(rooms))
+    batches = models.sample(states, settings.samples, max_tokens, max(rooms))
     return [rollout.cut(room) for room, batch in zip(rooms, batches, strict=True) for rollout in batch]
 
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from oclgen.encoding.choices import Choices, trie
 from oclgen.interfaces import Action, Rollout, State, Step, Task
 
-MAX_SKIPPED = 1000
-"""Tokens skipped in a row: there may be no way but round in a circle."""
 MAX_KNOWN = 20_000
 """States of a task that are remembered; beyond, memory begins anew."""
 DEAD: Choices = {-1: {}}
@@ -46,14 +44,16 @@ class Grammar:
 class Reached:
     """A state that some rollout reached."""
 
-    __slots__ = ("_choices", "_grammar", "_successors", "is_goal", "state")
+    __slots__ = ("_applicable", "_choices", "_forced", "_grammar", "_successors", "is_goal", "state")
 
     def __init__(self, grammar: Grammar, state: State) -> None:
         self.state = state
         self.is_goal = grammar.task.is_goal(state)
         self._grammar = grammar
         self._successors: dict[Action, State | None] = {}
+        self._applicable: Sequence[Action] | None = None
         self._choices: Choices | None = None
+        self._forced: list[Action] | None = None
 
     def follow(self, action: Action) -> "Reached | None":
         """Where an action leads; None where it is not applicable."""
@@ -63,12 +63,37 @@ class Reached:
         return None if successor is None else self._grammar.reached(successor)
 
     @property
+    def applicable(self) -> Sequence[Action]:
+        """What can be done; nothing at the goal."""
+        if self._applicable is None:
+            self._applicable = () if self.is_goal else self._grammar.task.applicable(self.state)
+        return self._applicable
+
+    @property
     def choices(self) -> Choices:
-        """The token sequences of the applicable actions; none at the goal."""
+        """The token sequences of the applicable actions."""
         if self._choices is None:
-            actions = () if self.is_goal else self._grammar.task.applicable(self.state)
-            self._choices = trie([self._grammar.tokens(action) for action in actions])
+            self._choices = trie([self._grammar.tokens(action) for action in self.applicable])
         return self._choices
+
+    @property
+    def forced(self) -> list[Action]:
+        """The actions that must follow one another from here. Where they lead round in a circle, the last state is
+        closed: nothing is offered there."""
+        if self._forced is None:
+            self._forced = []
+            reached, seen = self, {self.state}
+            while len(reached.applicable) == 1:
+                [action] = reached.applicable
+                following = reached.follow(action)
+                assert following is not None
+                self._forced.append(action)
+                reached = following
+                if reached.state in seen:
+                    reached.choices.update(dict.fromkeys(reached.choices, DEAD))
+                    break
+                seen.add(reached.state)
+        return self._forced
 
 
 class Draft:
@@ -140,11 +165,22 @@ class Draft:
 
     def skip(self) -> bool:
         """Read the tokens that must follow without counting them; false where the rollout ends with them."""
-        for _ in range(MAX_SKIPPED):
-            if self.ended or (forced := self.forced) is None:
-                break
-            self._continue(forced, 1.0)
+        while not self.ended and (token := self.forced) is not None:
+            if self._action or not self._reached.forced:
+                self._continue(token, 1.0)
+            else:
+                self._follow(self._reached.forced)
         return not self.ended
+
+    def _follow(self, actions: Sequence[Action]) -> None:
+        """Take actions that must be taken, as far as more are allowed."""
+        for action in actions:
+            following = self._reached.follow(action)
+            if following is None or len(self._steps) == self._max_actions:
+                break
+            self._steps.append(Step(action, 1.0))
+            self._reached = following
+        self.choices = self._reached.choices
 
     def take_back(self) -> bool:
         """Stuck: return to the last token that was a choice, which is offered no more; whether another one is."""

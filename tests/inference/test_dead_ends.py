@@ -1,0 +1,116 @@
+"""Restricted decoding does not walk into dead ends that it could have seen coming."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oclgen.encoding.vocabulary import build_vocabulary
+from oclgen.inference.policy import ModelPolicy
+from oclgen.inference.rollout import DEAD, MAX_KNOWN, Grammar, offered
+from oclgen.interfaces import Rollout, State
+from oclgen.pddl.domain import read_domain
+from oclgen.pddl.task import PddlTask
+from tests.inference.models import random_checkpoint
+
+DOMAIN = """(define (domain roads) (:requirements :strips :typing) (:types place)
+  (:predicates (at ?x - place) (road ?x ?y - place))
+  (:action go :parameters (?x ?y - place) :precondition (and (at ?x) (road ?x ?y))
+    :effect (and (at ?y) (not (at ?x)))))"""
+POOL = {"types": ["place"], "names": ["p{0..9}"], "meaningful": False}
+VOCABULARY = build_vocabulary(read_domain(DOMAIN), {"pool": [POOL]})
+Road = tuple[int, int]
+
+plans = pytest.mark.parametrize("plans", ["whole", "choices"])
+
+
+def roads_task(*roads: Road, goal: int = 9) -> PddlTask:
+    facts = " ".join(f"(road p{x} p{y})" for x, y in roads)
+    return PddlTask(
+        DOMAIN,
+        f"(define (problem trip) (:domain roads) (:objects {' '.join(f'p{i}' for i in range(10))} - place)"
+        f" (:init (at p0) {facts}) (:goal (at p{goal})))",
+    )
+
+
+def walker(plans: str, seed: int = 0) -> ModelPolicy:
+    checkpoint = random_checkpoint("policy", "atoms", vocabulary=VOCABULARY, plans=plans, seed=seed)
+    return ModelPolicy(checkpoint, decoding="applicable")
+
+
+def walks(policy: ModelPolicy, task: PddlTask, samples: int = 30, **limits: Any) -> list[Rollout]:
+    return policy.rollouts(task, [task.initial_state], samples, random.Random(0), **limits)[0]
+
+
+def end(task: PddlTask, rollout: Rollout) -> State:
+    state = task.initial_state
+    for step in rollout:
+        state = task.apply(state, step.action)
+        assert state is not None
+    return state
+
+
+@plans
+def test_a_step_after_which_one_gets_stuck_is_taken_back(plans: str) -> None:
+    """From p0 to a trap at the end of a one-way road, or to the goal."""
+    task = roads_task((0, 1), (1, 2), (2, 3), (0, 4), (4, 9))
+    for rollout in walks(walker(plans), task):
+        assert [step.action for step in rollout] == [("go", "p0", "p4"), ("go", "p4", "p9")]
+
+
+@plans
+def test_a_place_all_of_whose_ways_are_traps_is_a_trap_for_later_rollouts(plans: str) -> None:
+    task = roads_task((0, 1), (1, 2), (1, 3), (0, 4), (4, 9))
+    policy = walker(plans)
+    walks(policy, task)
+    assert all(task.is_goal(end(task, rollout)) for rollout in walks(policy, task))
+
+
+@plans
+def test_rollouts_from_where_one_is_stuck_already_are_empty(plans: str) -> None:
+    assert walks(walker(plans), roads_task((1, 2)), samples=3) == [(), (), ()]
+
+
+@plans
+def test_a_way_without_choices_that_leads_round_in_a_circle_is_a_trap(plans: str) -> None:
+    task = roads_task((0, 1), (1, 2), (2, 3), (3, 1), (0, 9))
+    policy = walker(plans)
+    rollouts = walks(policy, task)
+    if plans == "choices":
+        assert all(task.is_goal(end(task, rollout)) for rollout in rollouts)
+    assert all(len(rollout) <= 20 for rollout in rollouts)
+
+
+@given(
+    roads=st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=18).map(sorted),
+    plans=st.sampled_from(["whole", "choices"]),
+    seed=st.integers(0, 3),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_rollout_ends_in_a_dead_end_unless_there_was_no_choice(roads: list[Road], plans: str, seed: int) -> None:
+    task = roads_task(*roads)
+    for rollout in walks(walker(plans, seed), task, samples=8, max_tokens=12, max_actions=12):
+        stop = end(task, rollout)
+        choices = [task.applicable(end(task, rollout[:i])) for i in range(len(rollout))]
+        if not task.is_goal(stop) and not task.applicable(stop):
+            assert all(len(actions) == 1 for actions in choices)
+
+
+def test_memory_of_states_begins_anew_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oclgen.inference.rollout.MAX_KNOWN", 2)
+    task = roads_task((0, 1), (1, 2), (2, 0), (0, 3), (3, 9))
+    assert all(task.is_goal(end(task, rollout)) for rollout in walks(walker("choices"), task))
+    grammar = Grammar(task, {}, {}, lambda action: ())
+    first = grammar.reached(task.initial_state)
+    assert grammar.reached(task.initial_state) is first
+    for place in ("p1", "p3"):
+        state = task.apply(task.initial_state, ("go", "p0", place))
+        grammar.reached(state)
+    assert grammar.reached(task.initial_state) is not first
+    assert MAX_KNOWN > 2
+
+
+def test_dead_tokens_are_not_offered() -> None:
+    assert offered({1: {}, 2: DEAD, 3: {4: {}}}) == [1, 3]

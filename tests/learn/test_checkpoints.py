@@ -85,6 +85,11 @@ def test_a_heuristic_can_start_from_a_policy(tmp_path: Path) -> None:
     assert own.keys() - policy.keys() == {f"{layer}.{end}" for layer in ("pooler", "classifier") for end in ENDS}
 
 
+def test_weights_of_a_policy_do_not_depend_on_what_its_plans_are_written_with(tmp_path: Path) -> None:
+    network = write(tmp_path / "model", "policy", "atoms")
+    load_weights(network, tmp_path / "model", dataclasses.replace(shape("policy", "atoms"), plans="choices"))
+
+
 def test_a_state_survives_a_crash_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "state.pt"
     save_state(path, {"step": 1})

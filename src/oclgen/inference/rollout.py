@@ -182,8 +182,9 @@ class Draft:
             self._reached = following
         self.choices = self._reached.choices
 
-    def take_back(self) -> bool:
-        """Stuck: return to the last token that was a choice, which is offered no more; whether another one is."""
+    def take_back(self) -> None:
+        """Stuck: return to the last token that was a choice, which is offered no more. Where nothing else is offered
+        there either, that holds for the choice before it too."""
         assert self._before is not None
         self._reached, steps, self._action, self._missing, self._confidence, self.choices, self.length = self._before
         del self._steps[steps:]
@@ -192,7 +193,6 @@ class Draft:
             if offered(choices):
                 break
         self._taken.pop()
-        return not self.stuck
 
     def _remember(self, choices: Choices, token: int) -> None:
         action = list(self._action)

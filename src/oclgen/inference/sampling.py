@@ -67,8 +67,10 @@ class Sampler:
             tokens, chosen = session.sample(numbers.next(), self.temperature, self._allowed(live, rows))
             for row in rows:
                 read[row] = self._read(live[row], int(tokens[row]), float(chosen[row]))
-            returned = [row for row in rows if live[row].stuck and live[row].take_back()]
-            rows = [row for row in returned if not live[row].stuck]  # what one row takes back, others may stand on
+            stuck = [row for row in rows if live[row].stuck]
+            for row in stuck:
+                live[row].take_back()
+            rows = [row for row in stuck if not live[row].stuck]
         return read
 
     def _read(self, draft: Draft, token: int, probability: float) -> list[int]:

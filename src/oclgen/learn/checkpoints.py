@@ -88,7 +88,8 @@ def load_weights(network: nn.Module, folder: Path, settings: ModelSettings) -> N
     from_policy = settings.kind == "heuristic" and read_settings(folder / "settings.json").kind == "policy"
     checkpoint = load_checkpoint(folder, "policy" if from_policy else settings.kind)
     expected = dataclasses.replace(settings, kind="policy", max_cost=0) if from_policy else settings
-    if dataclasses.replace(checkpoint.settings, revision=settings.revision) != expected:
+    # what plans are written with changes no weight: a policy of choices may begin as one of whole plans
+    if dataclasses.replace(checkpoint.settings, revision=settings.revision, plans=settings.plans) != expected:
         raise InputError(f"{folder}: its network has another shape than [model] asks for")
     weights = {name: torch.from_numpy(value.copy()) for name, value in checkpoint.weights.items()}
     network.load_state_dict(weights, strict=not from_policy)

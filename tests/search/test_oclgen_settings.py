@@ -180,6 +180,24 @@ def test_a_chain_goes_on_from_its_newest_end_in_turns_though_the_heuristic_prefe
     assert result.plan is not None and len(result.plan) == 8
 
 
+def test_later_chains_go_no_further_than_where_a_better_plan_can_be() -> None:
+    script = {place: [steps("up", "up", "up", "up")] for place in range(20)}
+    for prune, limits in ((True, [None] * 3 + [11, 7, 3]), (False, [None] * 6)):
+        policy = ScriptedPolicy(script)
+        settings = OclgenSettings(initial_rollouts="chained", n_init=2, samples=1, prune=prune)
+        solve(LINE, policy, ExactHeuristic(), settings, iterations=0)
+        assert [call["max_actions"] for call in policy.calls] == limits
+
+
+def test_a_chain_leaves_out_ends_from_which_no_better_plan_can_be() -> None:
+    script = {0: [steps(*["up"] * 9), steps("leap", "leap")], 10: [steps("up", "up")], 3: [steps("up")]}
+    policy = ScriptedPolicy(script)
+    settings = OclgenSettings(initial_rollouts="chained", n_init=3, samples=2, prune=True)
+    result = solve(LINE, policy, ExactHeuristic(), settings, iterations=0)
+    assert result.plan is not None and len(result.plan) == 4
+    assert [call["states"] for call in policy.calls] == [[0], [10], [0], [10], [0], [10]]
+
+
 def test_a_chain_that_runs_in_a_circle_gives_up() -> None:
     policy = ScriptedPolicy({0: [steps("up")], 1: [steps("down")]})
     settings = OclgenSettings(initial_rollouts="chained", n_init=1)

@@ -117,6 +117,9 @@ def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Itera
         if not ends or stretches >= (CHAIN_PATIENCE if graph.best_length is None else LATER_CHAIN_PATIENCE):
             return
         h, node = ends.pop(-1 if newest else ends.index(min(ends)))
+        best = horizon(graph, settings)
+        if best is not None and graph.g(node) >= best:
+            continue
         stretches = 0 if h < nearest else stretches + 1
         nearest = min(nearest, h)
         rollouts = sample(graph, models, settings, [node], max_tokens=None)
@@ -126,8 +129,7 @@ def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Itera
         if any(graph.is_goal(end) for end in reached):
             return
         seen |= reached
-        best = horizon(graph, settings)
-        ends += sorted(((graph.h(end), end) for end in reached if best is None or graph.g(end) < best), reverse=True)
+        ends += sorted(((graph.h(end), end) for end in reached), reverse=True)
 
 
 def select(graph: SearchGraph, settings: OclgenSettings, rng: random.Random, previous: int) -> tuple[int, list[int]]:

@@ -1,7 +1,8 @@
 """Restricted decoding with and without reading forced tokens at once, same states and weights, turn by turn in one run.
 
 Ten rollouts of 50 tokens from the start of fresh problems of each domain, shipped models; tokens a second, best
-turn of each, and the median of the ratios of turns taken side by side. `share` is that of tokens that were choices.
+turn of each, and the median of the ratios of turns taken side by side. `share` is that of tokens that were choices. A
+model of choices never reads the others, so there is nothing to compare.
 
     OMP_NUM_THREADS=1 python benchmarks/decoding.py [--repeats 5]
 """
@@ -12,6 +13,7 @@ import statistics
 import time
 from unittest import mock
 
+from oclgen.checkpoint import read_settings
 from oclgen.domains import catalog
 from oclgen.inference import sampling
 from oclgen.inference.policy import ModelPolicy
@@ -47,7 +49,11 @@ def main() -> None:
         spec = catalog.load(name)
         drawn = [catalog.draw(spec, 0, index, {}).text for index in range(PROBLEMS)]
         tasks = [PddlTask(spec.domain_text, text) for text in drawn]
-        policy = ModelPolicy(find_model(read_domain(spec.domain_text)) / "policy", decoding="applicable")
+        folder = find_model(read_domain(spec.domain_text)) / "policy"
+        if read_settings(folder / "settings.json").plans == "choices":
+            print(f"{name:12} writes choices only")
+            continue
+        policy = ModelPolicy(folder, decoding="applicable")
         turns = []
         for _ in range(repeats + 1):  # the first one is not counted
             forced = rate(policy, tasks)

@@ -11,7 +11,7 @@ from oclgen.errors import InputError
 from oclgen.interfaces import State, Step, Task
 from oclgen.search.anytime import Counters, Ending
 from oclgen.search.graph import SearchGraph
-from oclgen.search.oclgen import CHAIN_PATIENCE, select_depth
+from oclgen.search.oclgen import CHAIN_PATIENCE, RESTART, select_depth
 from oclgen.search.settings import PROFILES, OclgenSettings
 from tests.search.invariants import CheckedGraph, keep_graphs
 from tests.search.running import solve
@@ -144,7 +144,16 @@ def test_chained_initial_rollouts_go_on_from_the_most_promising_end() -> None:
         settings = OclgenSettings(initial_rollouts=chained, n_init=1)  # type: ignore[arg-type]
         result = solve(LINE, policy, ExactHeuristic(), settings, iterations=0)
         assert (None if result.plan is None else len(result.plan)) == length
-    assert [call["states"] for call in policy.calls] == [[0], [2], [4], [6], [8], [10]]
+    assert [call["states"] for call in policy.calls] == [[0], [2], [4], [6], [8], [0], [10]]
+
+
+def test_a_chain_that_comes_no_nearer_begins_at_the_start_again_now_and_then() -> None:
+    policy = ScriptedPolicy({place: [steps("up", "up")] for place in range(100)})
+    wrong_way = NumberLine(start=20, goal=0, size=100)
+    settings = OclgenSettings(initial_rollouts="chained", n_init=1, samples=1)
+    solve(wrong_way, policy, ExactHeuristic(), settings, iterations=0)
+    first = [call["states"] for call in policy.calls[: 2 * RESTART + 1]]
+    assert [i for i, states in enumerate(first) if states == [20]] == [0, RESTART, 2 * RESTART]
 
 
 def test_a_chain_that_comes_no_nearer_gives_up() -> None:

@@ -25,6 +25,8 @@ from oclgen.search.settings import OclgenSettings
 
 CHAIN_PATIENCE, LATER_CHAIN_PATIENCE = 30, 5
 """A chain of rollouts gives up after so many stretches that come no nearer to the goal; sooner once there is a plan."""
+RESTART = 4
+"""Of stretches that come no nearer, each so-manieth begins at the start again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +108,22 @@ def initial_rollouts(graph: SearchGraph, models: Models, settings: OclgenSetting
 
 def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Iterator[None]:
     """Batches of rollouts, the first from the start, each next one from an end of those before: in turns the most
-    promising of all ends and that of the newest, since a heuristic may be wrong about where it is best to go on.
+    promising of all ends and that of the newest, since a heuristic may be wrong about where it is best to go on; and
+    now and then the start again, where it leads no nearer.
 
     A policy that loses track of the state far from its prompt gets a fresh prompt that way. The chain ends at a goal,
     when no end is left, or when it comes no nearer to the goal for a while.
     """
-    ends, seen = [(graph.h(ROOT), ROOT)], {ROOT}
+    start = graph.h(ROOT), ROOT
+    ends, seen = [start], {ROOT}
     nearest, stretches = inf, 0
     for newest in cycle((True, False)):
+        best = horizon(graph, settings)
+        ends = [(h, end) for h, end in ends if best is None or graph.g(end) < best]
         if not ends or stretches >= (CHAIN_PATIENCE if graph.best_length is None else LATER_CHAIN_PATIENCE):
             return
-        h, node = ends.pop(-1 if newest else ends.index(min(ends)))
-        best = horizon(graph, settings)
-        if best is not None and graph.g(node) >= best:
-            continue
+        restart = stretches % RESTART == RESTART - 1
+        h, node = start if restart else ends.pop(-1 if newest else ends.index(min(ends)))
         stretches = 0 if h < nearest else stretches + 1
         nearest = min(nearest, h)
         rollouts = sample(graph, models, settings, [node], max_tokens=None)

@@ -29,7 +29,7 @@ from oclgen.search.settings import PROFILES, OclgenSettings
 
 CLASSICAL = ("lama-first", "lama", "lmcut", "bfs")
 METHODS = (*LEARNED, *CLASSICAL)
-DECODINGS = ("free", "applicable")
+DECODINGS = ("free", "applicable", "viable")
 DEVICES = ("cpu", "cpu-torch", "cuda")
 
 

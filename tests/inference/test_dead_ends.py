@@ -1,4 +1,4 @@
-"""Restricted decoding does not walk into dead ends that it could have seen coming."""
+"""Decoding what is viable does not walk into dead ends that it could have seen coming."""
 
 import random
 from typing import Any
@@ -35,9 +35,9 @@ def roads_task(*roads: Road, goal: int = 9) -> PddlTask:
     )
 
 
-def walker(plans: str, seed: int = 0) -> ModelPolicy:
+def walker(plans: str, seed: int = 0, decoding: str = "viable") -> ModelPolicy:
     checkpoint = random_checkpoint("policy", "atoms", vocabulary=VOCABULARY, plans=plans, seed=seed)
-    return ModelPolicy(checkpoint, decoding="applicable")
+    return ModelPolicy(checkpoint, decoding=decoding)
 
 
 def walks(policy: ModelPolicy, task: PddlTask, samples: int = 30, **limits: Any) -> list[Rollout]:
@@ -58,6 +58,13 @@ def test_a_step_after_which_one_gets_stuck_is_taken_back(plans: str) -> None:
     task = roads_task((0, 1), (1, 2), (2, 3), (0, 4), (4, 9))
     for rollout in walks(walker(plans), task):
         assert [step.action for step in rollout] == [("go", "p0", "p4"), ("go", "p4", "p9")]
+
+
+@plans
+def test_decoding_what_is_applicable_ends_where_one_gets_stuck(plans: str) -> None:
+    task = roads_task((0, 1), (1, 2), (2, 3), (0, 4), (4, 9))
+    ends = {rollout[-1].action[-1] for rollout in walks(walker(plans, decoding="applicable"), task)}
+    assert ends == {"p3", "p9"}
 
 
 @plans

@@ -2,8 +2,9 @@
 
 Each state's prompt is computed once and shared by its samples; finished samples leave the batch. Decoding is
 `free` (the paper: any token may come, the first mistake ends a rollout) or restricted to `applicable` actions:
-every token is masked to a prefix of one of them, `<end>` included, and probabilities are renormalised. Confidence is
-always the probability at temperature 1 of the distribution that was sampled from, restricted or not.
+every token is masked to a prefix of one of them, `<end>` included, and probabilities are renormalised. `viable` does
+the same and takes back what leads into a dead end (`rollout`). Confidence is always the probability at temperature 1
+of the distribution that was sampled from, restricted or not.
 
 A model of `choices` writes only tokens that have an alternative: its decoding is always restricted, rollouts begin
 where the first choice is, and its limits count choices.
@@ -29,7 +30,7 @@ from oclgen.inference.rollout import Draft, Grammar
 from oclgen.inference.sampling import Behind, Sampler
 from oclgen.interfaces import Action, Rollout, State, Task
 
-DECODINGS = ("free", "applicable")
+DECODINGS = ("free", "applicable", "viable")
 MAX_ROWS = 64
 """Rows of one batch: more would only push each other's caches out of the processor's."""
 
@@ -53,7 +54,8 @@ class ModelPolicy:
         checkpoint = open_checkpoint(checkpoint, "policy")
         self.tokens = 0
         self._skipping = checkpoint.settings.plans == "choices"
-        self._restricted = self._skipping or decoding == "applicable"
+        self._restricted = self._skipping or decoding != "free"
+        self._returning = decoding == "viable"
         self._temperature = temperature
         self._vocabulary = checkpoint.vocabulary
         self._prompts = Prompts(checkpoint)
@@ -76,7 +78,7 @@ class ModelPolicy:
         limit = self._engine.max_plan if max_tokens is None else min(max_tokens, self._engine.max_plan)
         generator = np.random.default_rng(rng.getrandbits(64))
         stop = should_stop or (lambda: False)
-        sampler = Sampler(self._engine, generator, self._temperature, limit, self._skipping, stop)
+        sampler = Sampler(self._engine, generator, self._temperature, limit, self._skipping, self._returning, stop)
         drafts = []
         for state in states:
             start = grammar.reached(state)

@@ -1,8 +1,8 @@
 """One rollout while it is sampled: tokens become actions, actions are applied, and the first mistake ends it.
 
-Rollouts of a task share what they reach, so that each action is applied once. Where decoding is restricted they also
-share where one gets stuck: a token after which no choice is left before a dead end (a row of Labyrinth cannot be
-shifted past its robot) is taken back and not offered again.
+Rollouts of a task share what they reach, so that each action is applied once. Where decoding is `viable`
+they also share where one gets stuck: a token after which no choice is left before a dead end (a row of Labyrinth cannot
+be shifted past its robot) is taken back and not offered again.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -34,6 +34,7 @@ class Sampler:
     temperature: float
     limit: int
     skipping: bool
+    returning: bool
     should_stop: Callable[[], bool]
     tokens: int = 0
 
@@ -60,14 +61,14 @@ class Sampler:
             session.feed(np.array(list(chain(*fed)), np.int32), np.array(list(map(len, fed)), np.int32))
 
     def _sample(self, session: Session, live: Sequence[Draft], numbers: "Numbers") -> list[list[int]]:
-        """What each row got; a row that got stuck is sampled again as long as there is something else."""
+        """What each row got; when returning, a row that got stuck is sampled again while there is something else."""
         read: list[list[int]] = [[]] * len(live)
         rows = list(range(len(live)))
         while rows:
             tokens, chosen = session.sample(numbers.next(), self.temperature, self._allowed(live, rows))
             for row in rows:
                 read[row] = self._read(live[row], int(tokens[row]), float(chosen[row]))
-            stuck = [row for row in rows if live[row].stuck]
+            stuck = [row for row in rows if self.returning and live[row].stuck]
             for row in stuck:
                 live[row].take_back()
             rows = [row for row in stuck if not live[row].stuck]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from oclgen.encoding.choices import Choices, trie
 from oclgen.interfaces import Action, Rollout, State, Step, Task
 
-MAX_KNOWN = 20_000
+MAX_KNOWN = 10_000
 """States of a task that are remembered; beyond, memory begins anew."""
 DEAD: Choices = {-1: {}}
 """What stands in a trie behind a token that leads into a dead end."""

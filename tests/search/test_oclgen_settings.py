@@ -207,6 +207,20 @@ def test_a_chain_leaves_out_ends_from_which_no_better_plan_can_be() -> None:
     assert [call["states"] for call in policy.calls] == [[0], [10], [0], [10], [0], [10]]
 
 
+def test_a_chain_leaves_out_an_end_that_a_shorter_plan_has_overtaken_meanwhile() -> None:
+    def walk(*targets: int) -> tuple[Step, ...]:
+        return tuple(Step(("go", str(target)), 1.0) for target in targets)
+
+    way, astray = range(1, 11), range(20, 26)
+    edges = {place: (place + 1,) for place in (*way, *astray)} | {0: (1, 20, 30), 30: (9,)}
+    script = {0: [walk(*way), walk(*way), walk(*astray), walk(30)], 30: [walk(9)]}
+    policy = ScriptedPolicy(script)
+    settings = OclgenSettings(initial_rollouts="chained", n_init=2, samples=2, prune=True)
+    result = solve(DigraphTask(edges, frozenset({10})), policy, ExactHeuristic(), settings, iterations=0)
+    assert [length for _, length in result.trace] == [10, 3]
+    assert [call["states"] for call in policy.calls] == [[0], [0], [30]]
+
+
 def test_a_chain_that_runs_in_a_circle_gives_up() -> None:
     policy = ScriptedPolicy({0: [steps("up")], 1: [steps("down")]})
     settings = OclgenSettings(initial_rollouts="chained", n_init=1)

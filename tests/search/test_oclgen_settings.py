@@ -11,7 +11,7 @@ from oclgen.errors import InputError
 from oclgen.interfaces import State, Step, Task
 from oclgen.search.anytime import Counters, Ending
 from oclgen.search.graph import SearchGraph
-from oclgen.search.oclgen import CHAIN_PATIENCE, RESTART, select_depth
+from oclgen.search.oclgen import CHAIN_AGAIN, CHAIN_PATIENCE, RESTART, select_depth
 from oclgen.search.settings import PROFILES, OclgenSettings
 from tests.search.invariants import CheckedGraph, keep_graphs
 from tests.search.running import solve
@@ -219,6 +219,18 @@ def test_a_chain_leaves_out_an_end_that_a_shorter_plan_has_overtaken_meanwhile()
     result = solve(DigraphTask(edges, frozenset({10})), policy, ExactHeuristic(), settings, iterations=0)
     assert [length for _, length in result.trace] == [10, 3]
     assert [call["states"] for call in policy.calls] == [[0], [0], [30]]
+
+
+def test_another_chain_is_tried_now_and_then_as_long_as_there_is_no_plan() -> None:
+    wrong_way = NumberLine(start=200, goal=0, size=400)
+    right_way = NumberLine(start=20, goal=24, size=400)
+    for line, chained, times in ((wrong_way, "chained", 3), (wrong_way, "full", 1), (right_way, "chained", 1)):
+        policy = ScriptedPolicy({place: [steps("up")] for place in range(400)})
+        settings = OclgenSettings(initial_rollouts=chained, n_init=1, samples=1)  # type: ignore[arg-type]
+        solve(line, policy, ExactHeuristic(), settings, iterations=2 * CHAIN_AGAIN)
+        chains = ["chain" if call["max_tokens"] is None else "iteration" for call in policy.calls]
+        begun = [now for before, now in zip(["iteration", *chains], chains, strict=False) if now != before]
+        assert begun.count("chain") == times
 
 
 def test_a_chain_that_runs_in_a_circle_gives_up() -> None:

@@ -27,6 +27,8 @@ CHAIN_PATIENCE, LATER_CHAIN_PATIENCE = 30, 5
 """A chain of rollouts gives up after so many stretches that come no nearer to the goal; sooner once there is a plan."""
 RESTART = 4
 """Of stretches that come no nearer, each so-manieth begins at the start again."""
+CHAIN_AGAIN = 20
+"""Iterations after which, for want of a plan, another chain is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ def oclgen_search(
         add(graph, expansions, rollouts, estimates)
         counters.iterations += 1
         length = yield from improvements(graph, models, settings, length)
+        for _ in further_chain(graph, models, settings):
+            length = yield from improvements(graph, models, settings, length)
     assert budget.ending is not None
     return budget.ending
 
@@ -100,10 +104,16 @@ def initial_rollouts(graph: SearchGraph, models: Models, settings: OclgenSetting
     for _ in range(settings.n_init):
         for _ in chain(graph, models, settings):
             yield
-            if settings.initial_rollouts == "full" or models.budget.exhausted():
+            if settings.initial_rollouts == "full":
                 break
-        if models.budget.exhausted():
-            break
+
+
+def further_chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Iterator[None]:
+    """Where chains are on, one more now and then as long as there is no plan: where the first ones got stuck another
+    one often does not."""
+    due = graph.best_length is None and models.counters.iterations % CHAIN_AGAIN == 0
+    if due and settings.initial_rollouts == "chained":
+        yield from chain(graph, models, settings)
 
 
 def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Iterator[None]:
@@ -112,12 +122,14 @@ def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Itera
     now and then the start again, where it leads no nearer.
 
     A policy that loses track of the state far from its prompt gets a fresh prompt that way. The chain ends at a goal,
-    when no end is left, or when it comes no nearer to the goal for a while.
+    when no end is left, when it comes no nearer to the goal for a while, or with the budget.
     """
     start = graph.h(ROOT), ROOT
     ends, seen = [start], {ROOT}
     nearest, stretches = inf, 0
     for newest in cycle((True, False)):
+        if models.budget.exhausted():
+            return
         best = horizon(graph, settings)
         ends = [(h, end) for h, end in ends if best is None or graph.g(end) < best]
         if not ends or stretches >= (CHAIN_PATIENCE if graph.best_length is None else LATER_CHAIN_PATIENCE):

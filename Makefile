@@ -29,11 +29,11 @@ unit: .venv-dev/stamp
 
 base: .venv-base/stamp  ## the searches and `solve` must work where torch is not installed
 	! .venv-base/bin/python -c 'import torch' 2>/dev/null
-	OMP_NUM_THREADS=1 .venv-base/bin/pytest -n 2 tests/search tests/test_solve.py tests/test_layers.py
+	OMP_NUM_THREADS=1 .venv-base/bin/pytest -n 2 tests/search tests/test_demo.py tests/test_solve.py tests/test_layers.py
 
 .venv/stamp: $(SOURCES)
 	$(PYTHON) -m venv .venv
-	.venv/bin/python $(PIP) '.[teach]'
+	.venv/bin/python $(PIP) .
 	touch $@
 
 .venv-base/stamp: $(SOURCES)

@@ -20,7 +20,7 @@ from oclgen.errors import InputError
 
 FORMAT = 1
 KINDS = ("policy", "heuristic")
-ENCODINGS = ("atoms", "words")
+ENCODINGS = ("atoms", "objects", "words")
 NETWORKS = {"policy": ("gpt2",), "heuristic": ("bert", "gpt2")}
 """Which networks a kind of model can have; the first is the paper's."""
 NORM_EPSILON = {"gpt2": 1e-5, "bert": 1e-12}

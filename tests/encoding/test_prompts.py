@@ -1,4 +1,4 @@
-"""Prompts and plans of both encodings: exact, canonical, and laid out as documented."""
+"""Prompts and plans of all encodings: exact, canonical, and laid out as documented."""
 
 import random
 
@@ -15,7 +15,7 @@ from oclgen.pddl.domain import read_domain
 from oclgen.pddl.task import PddlTask
 from tests.encoding.worlds import World, worlds
 
-both = pytest.mark.parametrize("name", ["atoms", "words"])
+each = pytest.mark.parametrize("name", ["atoms", "objects", "words"])
 
 TOWERS = {"b1": "object", "b2": "object"}
 TOWERS_STATE = [("on", "b1", "b2"), ("clear", "b1"), ("on-table", "b2"), ("arm-empty",)]
@@ -31,7 +31,7 @@ def texts(vocabulary: Vocabulary, ids: np.ndarray) -> list[str]:
     return [vocabulary.tokens[i] for i in ids.ravel()]
 
 
-@both
+@each
 @given(world=worlds())
 def test_decoding_a_prompt_gives_back_state_and_goal(name: str, world: World) -> None:
     encoding = load(name, world.vocabulary)
@@ -42,7 +42,7 @@ def test_decoding_a_prompt_gives_back_state_and_goal(name: str, world: World) ->
     assert encoding.decode_prompt(prompt, binding) == (world.state, world.goal)
 
 
-@both
+@each
 @given(world=worlds(), rng=st.randoms(use_true_random=False))
 def test_equal_states_give_equal_prompts_in_any_order(name: str, world: World, rng: random.Random) -> None:
     encoding = load(name, world.vocabulary)
@@ -54,7 +54,7 @@ def test_equal_states_give_equal_prompts_in_any_order(name: str, world: World, r
     assert np.array_equal(encoding.prompt(world.state, world.goal, world.binding()), again)
 
 
-@both
+@each
 @given(world=worlds())
 def test_prompt_rows_adds_static_atoms_and_goal_from_the_binding(name: str, world: World) -> None:
     encoding = load(name, world.vocabulary)
@@ -63,7 +63,7 @@ def test_prompt_rows_adds_static_atoms_and_goal_from_the_binding(name: str, worl
     assert np.array_equal(fast, encoding.prompt(world.state, world.goal, binding))
 
 
-@both
+@each
 @given(world=worlds())
 def test_decoding_a_plan_gives_back_its_actions(name: str, world: World) -> None:
     encoding = load(name, world.vocabulary)
@@ -73,7 +73,7 @@ def test_decoding_a_plan_gives_back_its_actions(name: str, world: World) -> None
     assert encoding.decode_plan(ids, binding) == world.plan
 
 
-@both
+@each
 @given(world=worlds(), data=st.data())
 def test_decoding_any_tokens_gives_a_list_of_whole_actions(name: str, world: World, data: st.DataObject) -> None:
     encoding = load(name, world.vocabulary)
@@ -84,7 +84,7 @@ def test_decoding_any_tokens_gives_a_list_of_whole_actions(name: str, world: Wor
     assert ids[: len(written)] == written
 
 
-@both
+@each
 @given(world=worlds())
 def test_many_states_are_padded_with_zeros(name: str, world: World) -> None:
     encoding = load(name, world.vocabulary)
@@ -96,7 +96,7 @@ def test_many_states_are_padded_with_zeros(name: str, world: World) -> None:
         assert not row[length:].any()
 
 
-@both
+@each
 def test_no_states_give_an_empty_batch(name: str) -> None:
     vocabulary = blocksworld()
     padded, lengths = load(name, vocabulary).encode_many([], Binding(vocabulary, TOWERS))
@@ -132,7 +132,7 @@ def test_a_plan_is_operators_and_objects_and_an_end() -> None:
     assert texts(vocabulary, ids) == ["unstack", "b1", "b2", "putdown", "b1", "<end>"]
 
 
-@both
+@each
 def test_decoding_drops_an_unfinished_action_and_stops_at_unknown_objects(name: str) -> None:
     vocabulary = blocksworld()
     encoding, binding = load(name, vocabulary), Binding(vocabulary, TOWERS)
@@ -142,7 +142,7 @@ def test_decoding_drops_an_unfinished_action_and_stops_at_unknown_objects(name: 
     assert encoding.decode_plan(ids, binding) == ()
 
 
-@both
+@each
 @pytest.mark.parametrize("domain", catalog.names())
 def test_states_of_each_domain_come_back_without_what_is_left_out(name: str, domain: str) -> None:
     spec = catalog.load(domain)
@@ -159,5 +159,5 @@ def test_states_of_each_domain_come_back_without_what_is_left_out(name: str, dom
 
 
 def test_an_unknown_encoding_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="unknown encoding 'letters'; known: atoms, words"):
+    with pytest.raises(InputError, match="unknown encoding 'letters'; known: atoms, objects, words"):
         load("letters", blocksworld())

@@ -27,10 +27,11 @@ class Reference:
     def decoded(self, prompt: IntArray, plan: IntArray) -> Tensor:
         """The last rows of a decoder: for `<actions>` and for each plan token."""
         tokens = torch.cat([torch.tensor([ACTIONS]), torch.tensor(plan, dtype=torch.long)])
-        words, length = self.settings.encoding == "words", len(prompt)
+        rows = self.prompt(prompt)
+        words, length = self.settings.encoding == "words", len(rows)
         places = torch.arange(len(tokens)) + (length if words else 0)
         x = self.tensors["token.weight"][tokens] + self.tensors["position.weight"][places]
-        x = torch.cat([self.prompt(prompt), x])
+        x = torch.cat([rows, x])
         mask = torch.ones(len(x), len(x), dtype=torch.bool).tril()
         mask[:length, :length] |= not words
         for layer in range(self.settings.layers):
@@ -45,7 +46,7 @@ class Reference:
             logits = self.linear("classifier", torch.tanh(self.linear("pooler", pooled)))
             return logits.softmax(-1).float().numpy()
         x = self.prompt(prompt)
-        if self.settings.encoding == "atoms":
+        if self.settings.encoding != "words":
             x = torch.cat([self.tensors["cls"][None], x])
         x = self.norm("embedding_norm", x)
         mask = torch.ones(len(x), len(x), dtype=torch.bool)
@@ -63,7 +64,9 @@ class Reference:
         x = self.tensors["predicate.weight"][ids[:, 0]] + self.tensors["segment.weight"][ids[:, 1]]
         for slot, table in enumerate(self.tensors["argument.weight"]):
             x = x + table[ids[:, 2 + slot]]
-        return x
+        if self.settings.encoding == "atoms":
+            return x
+        return torch.stack([x[ids[:, 2] == thing].clamp(min=0).sum(0) for thing in sorted(set(ids[:, 2].tolist()))])
 
     def attention(self, name: str, x: Tensor, mask: Tensor) -> Tensor:
         heads = self.settings.heads

@@ -16,7 +16,7 @@ from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
 def main(library: str, variant: str) -> None:
     kernel.LIBRARY = Path(library)
     rng = np.random.default_rng(0)
-    for encoding in ("atoms", "words"):
+    for encoding in ("atoms", "objects", "words"):
         policy = NativePolicyEngine(random_checkpoint("policy", encoding, width=20, inner=13), variant)
         for rows in (1, 2, 7, 12, 33):
             prompts = [random_prompt(rng, encoding, length) for length in (1, 16, 17)]

@@ -34,7 +34,7 @@ HEURISTIC_ENGINES: dict[str, Callable[[Checkpoint], HeuristicEngine]] = {
 
 
 @pytest.mark.parametrize("engine", POLICY_ENGINES)
-@pytest.mark.parametrize("encoding", ["atoms", "words"])
+@pytest.mark.parametrize("encoding", ["atoms", "objects", "words"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_policy_probabilities_equal_the_reference(shape: dict[str, Any], encoding: str, engine: str) -> None:
     rng = np.random.default_rng(1)
@@ -54,7 +54,7 @@ def test_policy_probabilities_equal_the_reference(shape: dict[str, Any], encodin
 
 
 @pytest.mark.parametrize("engine", HEURISTIC_ENGINES)
-@pytest.mark.parametrize("encoding", ["atoms", "words"])
+@pytest.mark.parametrize("encoding", ["atoms", "objects", "words"])
 @pytest.mark.parametrize("network", ["bert", "gpt2"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_heuristic_distributions_equal_the_reference(
@@ -87,7 +87,7 @@ def test_rows_that_are_kept_or_branch_go_on_where_they_were(engine: str) -> None
 
 
 @pytest.mark.parametrize("engine", POLICY_ENGINES)
-@pytest.mark.parametrize("encoding", ["atoms", "words"])
+@pytest.mark.parametrize("encoding", ["atoms", "objects", "words"])
 def test_pieces_of_any_length_are_as_good_as_single_tokens(encoding: str, engine: str) -> None:
     rng = np.random.default_rng(8)
     checkpoint = random_checkpoint("policy", encoding)

@@ -38,7 +38,7 @@ def write(folder: Path, kind: str, encoding: str) -> torch.nn.Module:
 
 
 @pytest.mark.parametrize("kind", ["policy", "heuristic"])
-@pytest.mark.parametrize("encoding", ["atoms", "words"])
+@pytest.mark.parametrize("encoding", ["atoms", "objects", "words"])
 def test_a_checkpoint_reads_back_what_was_written(tmp_path: Path, kind: str, encoding: str) -> None:
     network = write(tmp_path / "model", kind, encoding)
     checkpoint = load_checkpoint(tmp_path / "model", kind)

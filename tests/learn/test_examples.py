@@ -23,7 +23,7 @@ VOCABULARY = build_vocabulary(INFO, ENCODING)
 POLICY = BatchSettings("policy", "atoms", tokens=300, window=3, seed=5)
 HEURISTIC = BatchSettings("heuristic", "atoms", tokens=300, seed=5)
 
-both = pytest.mark.parametrize("encoding", ["atoms", "words"])
+each = pytest.mark.parametrize("encoding", ["atoms", "objects", "words"])
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def same(left: Batch, right: Batch) -> bool:
     return left.keys() == right.keys() and all(np.array_equal(left[key], right[key]) for key in left)
 
 
-@both
+@each
 @pytest.mark.parametrize("shuffle_names", [False, True])
 @pytest.mark.parametrize("window", [None, 3])
 def test_a_policy_example_is_the_encoded_state_at_its_offset_and_the_actions_after_it(
@@ -115,7 +115,7 @@ def test_a_policy_example_is_the_encoded_state_at_its_offset_and_the_actions_aft
             assert not batch["plan"][row, batch["plan_len"][row] :].any()
 
 
-@both
+@each
 def test_a_heuristic_example_is_a_state_and_the_number_of_actions_that_remain(encoding: str) -> None:
     stream = examples(replace(HEURISTIC, encoding=encoding, shuffle_names=False))
     codec = load(encoding, VOCABULARY)
@@ -144,7 +144,7 @@ def test_without_action_compilation_every_example_starts_at_the_initial_state(se
     assert not examples(replace(settings, compile=False)).epoch(3).offset.any()
 
 
-@both
+@each
 @pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
 def test_an_epoch_holds_each_plan_once_in_batches_within_the_token_budget(
     settings: BatchSettings, encoding: str
@@ -202,7 +202,7 @@ def test_epochs_and_seeds_differ() -> None:
     assert not same(first, other)
 
 
-@both
+@each
 @pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
 @pytest.mark.parametrize("world", [2, 3])
 def test_the_shares_of_all_processes_are_the_batch_of_one(settings: BatchSettings, encoding: str, world: int) -> None:
@@ -221,7 +221,7 @@ def test_the_shares_of_all_processes_are_the_batch_of_one(settings: BatchSetting
                 assert np.array_equal(values, whole)
 
 
-@both
+@each
 @pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
 def test_a_process_beyond_the_examples_of_a_batch_gets_an_empty_share(settings: BatchSettings, encoding: str) -> None:
     batch = examples(replace(settings, encoding=encoding, tokens=1)).batch(Position(), rank=1, world=2)

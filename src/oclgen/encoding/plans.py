@@ -1,4 +1,4 @@
-"""Plans as tokens: operator, its arguments, next operator, ..., `<end>`. The same in both encodings.
+"""Plans as tokens: operator, its arguments, next operator, ..., `<end>`. The same in all encodings.
 
 The sequence a policy sees is the prompt, then `<actions>`, then these tokens.
 """

@@ -1,4 +1,4 @@
-"""What both encodings share: states and goals to bytes, remembered per task.
+"""What the encodings share: states and goals to bytes, remembered per task.
 
 Each atom becomes the big-endian bytes of its numbers: their byte order is then their numeric order, so that
 sorting bytes gives the canonical order. A state costs one look-up per atom, one sort and one join.

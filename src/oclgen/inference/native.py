@@ -24,17 +24,17 @@ class Prefixes:
     """One read-only cache per prompt, filled together: the prompt's rows, then `<actions>`."""
 
     def __init__(self, engine: "NativePolicyEngine", prompts: Sequence[IntArray]) -> None:
-        self.lengths = np.array([len(prompt) + 1 for prompt in prompts], np.int32)
+        embedded = [engine.embed_prefix(prompt) for prompt in prompts]
+        self.lengths = np.array([len(rows) for rows in embedded], np.int32)
         self.capacities = np.array([whole_panels(length) for length in self.lengths.tolist()], np.int32)
         self.caches = [aligned(engine.model.cache_size(capacity)) for capacity in self.capacities.tolist()]
         segments = np.zeros(len(prompts), SEGMENT)
         segments["own"] = [cache.ctypes.data for cache in self.caches]
         segments["own_capacity"] = self.capacities
         segments["rows"] = self.lengths
-        x = np.concatenate([engine.embed_prefix(prompt) for prompt in prompts])
-        limits = np.concatenate([engine.visible(prompt) for prompt in prompts])
+        limits = np.concatenate([engine.visible(length) for length in self.lengths.tolist()])
         last = np.cumsum(self.lengths, dtype=np.int32) - np.int32(1)
-        self.last_rows = engine.model.run(x, segments, limits, last)
+        self.last_rows = engine.model.run(np.concatenate(embedded), segments, limits, last)
 
 
 class NativeSession:
@@ -134,15 +134,15 @@ class NativePolicyEngine:
         return self._head(self.normalise(x))
 
     def embed_prefix(self, prompt: IntArray) -> FloatArray:
-        opening = np.array([ACTIONS], np.int32)
-        zero, length = np.zeros(1, np.int32), np.array([len(prompt)], np.int32)
-        return np.concatenate([self.embedding.prompt(prompt), self.embedding.plan(opening, zero, length)])
+        """The rows of a prompt and of `<actions>`."""
+        rows = self.embedding.prompt(prompt)
+        opening, zero, length = (np.array([number], np.int32) for number in (ACTIONS, 0, len(rows)))
+        return np.concatenate([rows, self.embedding.plan(opening, zero, length)])
 
-    def visible(self, prompt: IntArray) -> IntArray:
-        """How many positions each row of a prefix sees: its past (words) or the whole prompt (atoms)."""
-        length = len(prompt)
+    def visible(self, length: int) -> IntArray:
+        """How many positions each row of a prefix sees: its past (words) or the whole prompt (atoms, objects)."""
         if self._causal:
-            return np.arange(1, length + 2, dtype=np.int32)
-        limits = np.full(length + 1, length, np.int32)
-        limits[-1] = length + 1
+            return np.arange(1, length + 1, dtype=np.int32)
+        limits = np.full(length, length - 1, np.int32)
+        limits[-1] = length
         return limits

@@ -78,7 +78,7 @@ class Store:
 
     def step_prompt(self, encoding: str) -> NDArray[np.int32]:
         """Length of the prompt at every step of every plan."""
-        return self.step_atoms if encoding == "atoms" else self.step_words
+        return self.step_words if encoding == "words" else self.step_atoms
 
 
 ARRAYS = tuple(field.name for field in fields(Store) if field.name != "refused")

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from oclgen.checkpoint import ENCODINGS
 from oclgen.domains.catalog import Symmetry
 from oclgen.encoding import Vocabulary
 from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT
@@ -63,7 +64,7 @@ class BatchSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or self.encoding not in ("atoms", "words"):
+        if self.kind not in KINDS or self.encoding not in ENCODINGS:
             raise InputError(f"no batches of kind '{self.kind}' in encoding '{self.encoding}'")
         if (self.tokens is None) == (self.examples is None):
             raise InputError("a batch is limited by tokens or by examples")

@@ -2,8 +2,9 @@
 
 Both read a prompt (state and goal). With the `words` encoding they are transformers' GPT-2 and BERT to the digit
 (tests copy the weights over and compare); with `atoms` the prompt is a set: one row per atom, no positions,
-attention both ways inside it, and only the plan after it is causal. Scores are computed where the loss needs
-them and nowhere else: the last block runs on the plan's rows (policy) or on the pooled row (heuristic) only.
+attention both ways inside it, and only the plan after it is causal; with `objects` the atoms that begin with the
+same object are one row. Scores are computed where the loss needs them and nowhere else: the last block runs on the
+plan's rows (policy) or on the pooled row (heuristic) only.
 
 Parameter names are the tensor names of a checkpoint. Paper: Section 5 (models), Appendix "Training Details".
 """
@@ -16,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from oclgen.checkpoint import NORM_EPSILON, ModelSettings
+from oclgen.encoding.objects import FIRST_ARGUMENT
 from oclgen.encoding.vocabulary import ACTIONS, Vocabulary
 
 INITIAL_DEVIATION = 0.02
@@ -76,8 +78,10 @@ class AtomEmbedding(nn.Module):
     predicate: nn.Embedding
     segment: nn.Embedding
     argument: SlotEmbedding
+    pooled: bool
 
-    def add_atoms(self, vocabulary: Vocabulary, width: int) -> None:
+    def add_atoms(self, settings: ModelSettings, vocabulary: Vocabulary) -> None:
+        self.pooled, width = settings.encoding == "objects", settings.width
         predicates, objects = len(vocabulary.predicates), len(vocabulary.objects)
         self.predicate = nn.Embedding(predicates, width)
         self.segment = nn.Embedding(SEGMENTS, width)
@@ -86,11 +90,25 @@ class AtomEmbedding(nn.Module):
         slots = [first_slot + slot * (objects + 1) for slot in range(vocabulary.slots)]
         self.register_buffer("offsets", torch.tensor([0, predicates, *slots]), persistent=False)
 
-    def embed_atoms(self, prompt: Tensor) -> Tensor:
-        """Prompt rows [batch, length, 2 + slots] to [batch, length, width]: one summing lookup in one table."""
+    def embed_atoms(self, prompt: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Prompt rows [batch, length, 2 + slots] to [batch, length, width]: one summing lookup in one table.
+
+        And how many rows each example has: as many as atoms, or as objects where these are pooled."""
         table = torch.cat([self.predicate.weight, self.segment.weight, self.argument.weight.flatten(0, 1)])
         indices = (prompt + self.get_buffer("offsets")).flatten(0, 1)
-        return F.embedding_bag(indices, table, mode="sum").view(*prompt.shape[:2], -1)
+        rows = F.embedding_bag(indices, table, mode="sum").view(*prompt.shape[:2], -1)
+        return self.pool(rows, prompt[:, :, FIRST_ARGUMENT], lengths) if self.pooled else (rows, lengths)
+
+    def pool(self, rows: Tensor, speaks_of: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """The positive parts of the atoms that speak of the same object, added up, and how many objects there are."""
+        objects = torch.arange(self.argument.weight.shape[1], device=rows.device)
+        inside = torch.arange(rows.shape[1], device=rows.device) < lengths[:, None]
+        belongs = (speaks_of[:, None] == objects[:, None]) & inside[:, None]
+        present = belongs.any(dim=2)
+        counts = present.sum(dim=1)
+        first = present.to(torch.int8).argsort(dim=1, descending=True, stable=True)[:, : int(counts.max())]
+        chosen = belongs.gather(1, first[:, :, None].expand(-1, -1, rows.shape[1]))
+        return chosen.to(rows.dtype) @ rows.relu(), counts
 
 
 class PolicyNetwork(AtomEmbedding):
@@ -104,7 +122,7 @@ class PolicyNetwork(AtomEmbedding):
             self.position = nn.Embedding(settings.max_prompt + settings.max_plan, settings.width)
         else:
             self.position = nn.Embedding(settings.max_plan, settings.width)
-            self.add_atoms(vocabulary, settings.width)
+            self.add_atoms(settings, vocabulary)
         self.dropout = nn.Dropout(dropout)
         self.block = nn.ModuleList(Block(settings, dropout) for _ in range(settings.layers))
         self.norm = nn.LayerNorm(settings.width, eps=NORM_EPSILON["gpt2"])
@@ -138,9 +156,10 @@ class PolicyNetwork(AtomEmbedding):
 
     def atoms(self, prompt: Tensor, prompt_len: Tensor, plan: Tensor, plan_len: Tensor) -> Tensor:
         """The prompt attends to itself both ways; the plan to the prompt and to its own past."""
-        length, steps = prompt.shape[1], plan.shape[1]
+        rows, prompt_len = self.embed_atoms(prompt, prompt_len)
+        length, steps = rows.shape[1], plan.shape[1]
         place = torch.arange(steps, device=plan.device)
-        x = torch.cat([self.embed_atoms(prompt), self.token(plan) + self.position(place)], dim=1)
+        x = torch.cat([rows, self.token(plan) + self.position(place)], dim=1)
         outside = padding_mask(prompt_len, length, x.dtype)
         future = torch.full((steps, steps), -torch.inf, dtype=x.dtype, device=x.device).triu(1)
         mask = torch.cat([outside.expand(-1, 1, steps, length), future.expand(len(plan), 1, steps, steps)], dim=-1)
@@ -153,8 +172,8 @@ class PolicyNetwork(AtomEmbedding):
             known = query[:, :, :length], key[:, :, :length], value[:, :, :length]
             return torch.cat([F.scaled_dot_product_attention(*known, outside, dropout), plan_rows], dim=2)
 
-        rows = self.blocks(self.dropout(x), attend, slice(length, None))
-        return rows[place < plan_len[:, None]]
+        behind = self.blocks(self.dropout(x), attend, slice(length, None))
+        return behind[place < plan_len[:, None]]
 
     def blocks(self, x: Tensor, attend: Attend, last_rows: slice) -> Tensor:
         for block in self.block:
@@ -178,7 +197,7 @@ class HeuristicNetwork(AtomEmbedding):
             self.token = nn.Embedding(vocabulary.size, settings.width)
             self.position = nn.Embedding(settings.max_prompt, settings.width)
         else:
-            self.add_atoms(vocabulary, settings.width)
+            self.add_atoms(settings, vocabulary)
             self.cls = nn.Parameter(torch.empty(settings.width))
         self.embedding_norm = nn.LayerNorm(settings.width, eps=NORM_EPSILON["bert"])
         self.dropout = nn.Dropout(dropout)
@@ -192,7 +211,7 @@ class HeuristicNetwork(AtomEmbedding):
         if self.settings.encoding == "words":
             x = self.token(prompt[:, :, 0]) + self.position.weight[: prompt.shape[1]]
         else:
-            x = self.embed_atoms(prompt)
+            x, prompt_len = self.embed_atoms(prompt, prompt_len)
             x = torch.cat([self.cls.expand(len(x), 1, -1).to(x.dtype), x], dim=1)
             prompt_len = prompt_len + 1
         mask = padding_mask(prompt_len, x.shape[1], x.dtype)

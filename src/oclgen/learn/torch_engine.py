@@ -75,14 +75,14 @@ class TorchPolicyEngine:
     def embed_prefix(self, prompt: IntArray) -> tuple[Tensor, Tensor]:
         """A prompt and `<actions>`, [1, length + 1, width], and which of them each may see."""
         ids = torch.tensor(prompt, dtype=torch.long, device=self.device)[None]
-        length = len(prompt)
-        places = torch.arange(length, device=self.device)
         opening = torch.tensor([[ACTIONS]], device=self.device)
-        mask = torch.ones(length + 1, length + 1, dtype=torch.bool, device=self.device).tril()
         if self.words:
-            x = self._network.token(ids[:, :, 0]) + self._network.position(places)
+            x = self._network.token(ids[:, :, 0]) + self._network.position.weight[: len(prompt)]
         else:
-            x = self._network.embed_atoms(ids)
+            x, _ = self._network.embed_atoms(ids, torch.tensor([len(prompt)], device=self.device))
+        length = x.shape[1]
+        mask = torch.ones(length + 1, length + 1, dtype=torch.bool, device=self.device).tril()
+        if not self.words:
             mask[:length, :length] = True
         first = torch.tensor([[length if self.words else 0]], device=self.device)
         return torch.cat([x, self.embed_plan(opening, first)], dim=1), mask
@@ -103,15 +103,14 @@ class TorchSession:
         self, engine: TorchPolicyEngine, prompts: Sequence[IntArray], rows: Sequence[int], capacity: int
     ) -> None:
         self._engine = engine
-        self._longest = max(len(prompt) for prompt in prompts) + 1
-        total = self._longest + capacity
-        prefixes, logits = engine.empty_cache(len(prompts), total), []
-        for i, prompt in enumerate(prompts):
-            x, mask = engine.embed_prefix(prompt)
+        embedded = [engine.embed_prefix(prompt) for prompt in prompts]
+        lengths = torch.tensor([x.shape[1] for x, _ in embedded], device=engine.device)
+        self._longest = int(lengths.max())
+        prefixes, logits = engine.empty_cache(len(prompts), self._longest + capacity), []
+        for i, (x, mask) in enumerate(embedded):
             own = [(keys[i : i + 1], values[i : i + 1]) for keys, values in prefixes]
-            logits.append(engine.run(x, own, slice(0, len(prompt) + 1), mask))
+            logits.append(engine.run(x, own, slice(0, x.shape[1]), mask))
         owners = torch.repeat_interleave(torch.arange(len(prompts)), torch.tensor(rows)).to(engine.device)
-        lengths = torch.tensor([len(prompt) + 1 for prompt in prompts], device=engine.device)
         self._lengths = lengths[owners]
         self._fed = torch.zeros_like(self._lengths)
         self._visible = torch.arange(self._longest, device=engine.device) < self._lengths[:, None]

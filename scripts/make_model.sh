@@ -20,13 +20,12 @@ train() { # policy|heuristic, run, then more settings
 }
 
 oclgen data "$domain" --out "data/$domain" --memory-limit "$memory" $data
-train policy "runs/policy-$domain"
 if [ "$domain" = labyrinth ]; then
-    # Optimal plans show a heuristic only states near them; LAMA-first's wander, so it learns from those.
-    oclgen data labyrinth --out data/labyrinth-lama --count 502 --random-seed 2 --time-limit 300s --memory-limit 4G \
-        --val 40 --test 40 --set size=3
-    train policy runs/policy-labyrinth-lama data.path=data/labyrinth-lama schedule.time=12m
+    # Optimal plans show only states near them: states beside them are added, each with a shortest plan.
+    oclgen detours data/labyrinth --out data/labyrinth-detours
+    train policy runs/policy-labyrinth-young schedule.time=10m run.validate_every=200 # where the heuristic begins
 fi
+train policy "runs/policy-$domain"
 train heuristic "runs/heuristic-$domain"
 model=runs/base-$domain
 python scripts/ship.py "runs/policy-$domain/best" "runs/heuristic-$domain/best" "$model"

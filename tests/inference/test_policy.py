@@ -217,7 +217,7 @@ def test_priors_of_a_model_of_choices_are_means_over_choices() -> None:
     putdown, stack, b1, b3 = tokens(("putdown", "stack", "b1", "b3"))
     table = {(): {putdown: 0.5, stack: 0.2}, (stack,): {b1: 0.9, b3: 0.1}}
     policy, _ = choosing(lambda history: table[history])
-    asked = [("putdown", "b2"), ("stack", "b2", "b1"), ("stack", "b2", "b3")]
+    asked = (("putdown", "b2"), ("stack", "b2", "b1"), ("stack", "b2", "b3"))
     assert task.applicable(lifted) == asked
     means = [0.5, (0.2 * 0.9) ** 0.5, (0.2 * 0.1) ** 0.5]
     assert policy.priors(task, lifted, asked) == pytest.approx([mean / sum(means) for mean in means])

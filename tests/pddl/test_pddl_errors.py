@@ -172,7 +172,7 @@ def test_a_variable_may_touch_the_word_before_it() -> None:
 
 def test_types_predicates_and_parameters_may_be_left_out() -> None:
     task = PddlTask("(define (domain d) (:action wait))", "(define (problem p) (:domain d) (:init) (:goal (and)))")
-    assert task.applicable(task.initial_state) == [("wait",)]
+    assert task.applicable(task.initial_state) == (("wait",),)
     assert task.is_goal(task.initial_state)
 
 

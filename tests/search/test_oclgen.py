@@ -63,7 +63,7 @@ def test_a_rollouts_last_state_is_evaluated_and_the_states_before_it_count_steps
 
 
 def test_values_are_backed_up_from_the_nearest_expanded_state_downstream() -> None:
-    expansion = Expansion(2, [(("up",), 3), (("leap",), 7)], complete=True)
+    expansion = Expansion(2, [up(2, 1), replay(LINE, 2, steps("leap"))], complete=True)
     estimates, asked = assigned([up(0, 5)], [expansion])
     assert asked == [2, 3, 7, 5]
     assert {state: estimates[state].h for state in (5, 4, 3, 2, 1, 0)} == {5: 50, 4: 51, 3: 30, 2: 20, 1: 21, 0: 22}
@@ -127,6 +127,7 @@ def random_settings(rng: random.Random) -> OclgenSettings:
         nodes_per_iteration=rng.choice([1, 1, 3]),
         shortcut=rng.random() < 0.5,
         eliminate=rng.random() < 0.5,
+        pass_through=rng.random() < 0.5,
     )
 
 

@@ -270,6 +270,31 @@ def test_several_nodes_per_iteration_go_to_the_policy_as_one_batch() -> None:
     assert result.counters.rollouts == 2 * 10 + 3 * 10
 
 
+def corridors() -> tuple[DigraphTask, ScriptedPolicy]:
+    """From 0 one corridor to the choice at 3, one into a dead end at 6, one round in a circle, and one step to 9."""
+    edges = {0: (1, 4, 7, 9), 1: (2,), 2: (3,), 3: (0, 9), 4: (5,), 5: (6,), 7: (8,), 8: (7,), 9: (0, 10)}
+    return DigraphTask(edges, frozenset({10})), ScriptedPolicy({0: [steps("go 1", confidence=0.1)]})
+
+
+def test_an_expansion_that_passes_through_evaluates_only_where_there_is_a_choice_or_no_way_on() -> None:
+    for passing, asked in ((False, {0, 1, 4, 7, 9}), (True, {0, 3, 6, 8, 9, 1})):
+        (task, policy), heuristic = corridors(), RandomHeuristic()
+        settings = OclgenSettings(pass_through=passing, n_init=0, samples=1, max_tokens=1)
+        solve(task, policy, heuristic, settings, iterations=1)
+        assert {state for batch in heuristic.asked for state in batch} == asked
+
+
+def test_states_that_leave_no_choice_are_not_open_when_passing_through(graphs: list[CheckedGraph]) -> None:
+    for passing in (False, True):
+        task, policy = corridors()
+        settings = OclgenSettings(pass_through=passing, n_init=0, samples=1, max_tokens=1)
+        solve(task, policy, RandomHeuristic(), settings, iterations=1)
+    opened = [{graph.state(node) for _, node in graph.open_nodes()} for graph in graphs]
+    assert opened == [{1, 4, 7, 9}, {3, 8, 9}]
+    passed = graphs[1]
+    assert passed.h(passed.node(2)) == passed.h(passed.node(3)) + 1
+
+
 def detour() -> tuple[DigraphTask, ScriptedPolicy]:
     """A plan 0-1-2-3-4 in which the unseen transition 0-3 saves two steps."""
     task = DigraphTask({0: (1, 3), 1: (2,), 2: (3,), 3: (4,)}, frozenset({4}))
@@ -338,6 +363,7 @@ def test_every_combination_of_extensions_solves_the_line_optimally() -> None:
                     nodes_per_iteration=nodes,
                     shortcut=prune,
                     eliminate=prune,
+                    pass_through=prune,
                 )
                 result = solve(LINE, WanderingPolicy(), ExactHeuristic(), settings, iterations=500)
                 assert result.ending is Ending.EXHAUSTED

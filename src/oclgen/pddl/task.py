@@ -4,7 +4,7 @@ Our own reader has checked every word before pymimir sees the problem (in its no
 surprise inside a C++ library may end the whole process.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -19,6 +19,7 @@ from oclgen.pddl.problem import parse_problem
 from oclgen.pddl.source import source
 
 MAX_CACHED_ACTIONS = 1_000_000
+MAX_KNOWN_STATES = 10_000
 MAX_PAIRS = 400_000_000  # the successor generator's tables grow with it: 600 MB and 4 seconds at this size
 
 
@@ -86,13 +87,22 @@ class PddlTask:
         self._atom_names: list[Atom | None] = []
         self._action_names: dict[int, Action] = {}
         self._ground: dict[Action, object | None] = {}
+        self._known: dict[State, Sequence[Action]] = {}
         self.initial_state: State = repository.get_or_create_initial_state()[0]
 
     def is_goal(self, state: State) -> bool:
         return self._static_goal_holds and self._reaches_goal(state)
 
-    def applicable(self, state: State) -> list[Action]:
-        """All applicable actions, sorted."""
+    def applicable(self, state: State) -> Sequence[Action]:
+        """All applicable actions, sorted; those of the last states asked about are remembered."""
+        known = self._known.get(state)
+        if known is None:
+            if len(self._known) >= MAX_KNOWN_STATES:
+                self._known.clear()
+            known = self._known[state] = self._generate(state)
+        return known
+
+    def _generate(self, state: State) -> Sequence[Action]:
         names = self._action_names
         found = []
         for ground in self._applicable(state):
@@ -101,8 +111,7 @@ class PddlTask:
             if action is None:
                 action = names[index] = self._named(ground)
             found.append(action)
-        found.sort()
-        return found
+        return tuple(sorted(found))
 
     def apply(self, state: State, action: Action) -> State | None:
         try:

@@ -109,6 +109,25 @@ class Models:
             moving = {i for i, [rollout] in zip(going, following, strict=True) if rollout.steps}
         return chains
 
+    def ways(self, state: State, passing: bool) -> list[Trajectory]:
+        """Each step out of a state; when `passing`, on to where there is a choice, a goal or nothing to do."""
+        steps = successors(self.task, state)
+        return [self._onward(state, action, successor, passing) for action, successor in steps]
+
+    def _onward(self, state: State, action: Action, successor: State, passing: bool) -> Trajectory:
+        states, actions = [state, successor], [action]
+        while passing and not self.task.is_goal(states[-1]) and not self.budget.exhausted():
+            following = self.task.applicable(states[-1])
+            if len(following) != 1:
+                break
+            successor = self.task.apply(states[-1], following[0])
+            if successor in states:
+                break
+            states.append(successor)
+            actions.append(following[0])
+        steps = tuple(Step(action, 1.0) for action in actions)
+        return Trajectory(tuple(states), steps, self.task.is_goal(states[-1]))
+
     def priors(self, state: State, actions: Sequence[Action]) -> list[float]:
         """How likely the policy finds each action, normalised over them."""
         assert self.policy is not None

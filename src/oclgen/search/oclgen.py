@@ -10,17 +10,17 @@ Paper: Section 4, Algorithm 1.
 
 import random
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from math import inf
 from typing import NamedTuple
 
-from oclgen.interfaces import Action, Heuristic, Plan, Policy, State, Step, Task
+from oclgen.interfaces import Heuristic, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.elimination import eliminate
 from oclgen.search.graph import ROOT, Order, SearchGraph
-from oclgen.search.models import Models, Trajectory, replay, successors
+from oclgen.search.improvements import improvements
+from oclgen.search.models import Models, Trajectory
 from oclgen.search.settings import OclgenSettings
 
 CHAIN_PATIENCE, LATER_CHAIN_PATIENCE = 30, 5
@@ -33,10 +33,10 @@ CHAIN_AGAIN = 20
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Successors of one state; `complete` says that these are all there are."""
+    """Ways out of one state, a step each or as many as leave no choice; `complete`: these are all there are."""
 
     state: State
-    successors: Sequence[tuple[Action, State]]
+    ways: Sequence[Trajectory]
     complete: bool
 
 
@@ -91,6 +91,7 @@ def oclgen_search(
         expansions = adaptive_expansion(graph, models, settings, nodes, rollouts)
         estimates = assign_heuristics(graph, models, expansions, rollouts)
         add(graph, expansions, rollouts, estimates)
+        pass_through(graph, models, settings, expansions, rollouts)
         counters.iterations += 1
         length = yield from improvements(graph, models, settings, length)
         for _ in further_chain(graph, models, settings):
@@ -140,6 +141,7 @@ def chain(graph: SearchGraph, models: Models, settings: OclgenSettings) -> Itera
         nearest = min(nearest, h)
         rollouts = sample(graph, models, settings, [node], max_tokens=None)
         add(graph, [], rollouts, assign_heuristics(graph, models, [], rollouts))
+        pass_through(graph, models, settings, [], rollouts)
         yield
         reached = {graph.node(rollout.states[-1]) for rollout in rollouts} - seen
         if any(graph.is_goal(end) for end in reached):
@@ -229,16 +231,16 @@ def adaptive_expansion(
     states = [state for state in dict.fromkeys(unsure) if not graph.has_expanded(state)]
     if models.task.ground_action_bound > settings.policy_expansion_threshold:
         return sampled_expansions(models, settings, states)
-    return enumerated_expansions(models, states)
+    return enumerated_expansions(models, settings, states)
 
 
-def enumerated_expansions(models: Models, states: Sequence[State]) -> list[Expansion]:
-    """All successors of each state, for as many states as the budget allows."""
+def enumerated_expansions(models: Models, settings: OclgenSettings, states: Sequence[State]) -> list[Expansion]:
+    """All ways out of each state, for as many states as the budget allows."""
     expansions = []
     for state in states:
         if models.budget.exhausted():
             break
-        expansions.append(Expansion(state, successors(models.task, state), complete=True))
+        expansions.append(Expansion(state, models.ways(state, settings.pass_through), complete=True))
     return expansions
 
 
@@ -246,7 +248,7 @@ def sampled_expansions(models: Models, settings: OclgenSettings, states: Sequenc
     """The successors that the policy finds likely, where there are too many actions to enumerate."""
     batches = models.sample(states, settings.policy_expansion_samples, max_actions=1) if states else []
     return [
-        Expansion(state, list({r.steps[0].action: r.states[1] for r in batch if r.steps}.items()), complete=False)
+        Expansion(state, list({r.actions: r for r in batch if r.steps}.values()), complete=False)
         for state, batch in zip(states, batches, strict=True)
     ]
 
@@ -254,15 +256,16 @@ def sampled_expansions(models: Models, settings: OclgenSettings, states: Sequenc
 def assign_heuristics(
     graph: SearchGraph, models: Models, expansions: Sequence[Expansion], rollouts: Sequence[Trajectory]
 ) -> Estimates:
-    """Ask the heuristic about expanded states, their successors and the rollouts' last states, all at once; the
-    other states on the rollouts get values backed up from these."""
+    """Ask the heuristic about expanded states, where the ways out of them lead and the rollouts' last states, all at
+    once; the other states get values backed up from these."""
+    ways = [way for expansion in expansions for way in expansion.ways]
     asked = [expansion.state for expansion in expansions]
-    asked += [state for expansion in expansions for _, state in expansion.successors]
+    asked += [way.states[-1] for way in ways]
     asked += [rollout.states[-1] for rollout in rollouts]
     values = models.estimate(state for state in asked if evaluated_h(graph, state) is None)
     estimates = {state: Estimate(h, evaluated=True) for state, h in values.items()}
-    for rollout in rollouts:
-        back_up(graph, rollout, estimates)
+    for course in [*rollouts, *ways]:
+        back_up(graph, course, estimates)
     return estimates
 
 
@@ -297,54 +300,33 @@ def add(
 ) -> None:
     """Put what an iteration found into the graph, and close what it expanded."""
     for rollout in rollouts:
-        node = graph.node(rollout.states[0])
-        for step, state in zip(rollout.steps, rollout.states[1:], strict=True):
-            node = graph.add(node, step.action, state, *estimates.get(state, UNKNOWN))
+        add_course(graph, rollout, estimates)
     for expansion in expansions:
         node = graph.node(expansion.state)
         graph.revalue(node, *estimates.get(expansion.state, UNKNOWN))
-        for action, state in expansion.successors:
-            graph.add(node, action, state, *estimates.get(state, UNKNOWN))
+        for way in expansion.ways:
+            add_course(graph, way, estimates)
         graph.close_expanded(node, expansion.complete)
 
 
-def improvements(
-    graph: SearchGraph, models: Models, settings: OclgenSettings, length: int | None
-) -> Generator[Plan, None, int | None]:
-    """Yield the best plan if it is shorter than `length`, then what can be made of it; the new length."""
-    while graph.best_length is not None and (length is None or graph.best_length < length):
-        length = graph.best_length
-        yield graph.get_best_plan()
-        if settings.eliminate:
-            leave_out(graph, models)
-        if settings.shortcut and models.task.ground_action_bound <= settings.policy_expansion_threshold:
-            shortcut(graph, models)
-    return length
+def add_course(graph: SearchGraph, course: Trajectory, estimates: Estimates) -> None:
+    """Add the states that steps lead to from a known one."""
+    node = graph.node(course.states[0])
+    for step, state in zip(course.steps, course.states[1:], strict=True):
+        node = graph.add(node, step.action, state, *estimates.get(state, UNKNOWN))
 
 
-def leave_out(graph: SearchGraph, models: Models) -> None:
-    """Add the best plan once more, without the actions that it can do without."""
-    plan = eliminate(models.task, graph.get_best_plan(), models.budget.exhausted)
-    course = replay(models.task, graph.state(ROOT), tuple(Step(action, 1.0) for action in plan))
-    node, left = ROOT, len(course.steps)
-    for action, state in zip(course.actions, course.states[1:], strict=True):
-        left -= 1
-        node = graph.add(node, action, state, float(left), evaluated=False)
-
-
-def shortcut(graph: SearchGraph, models: Models) -> None:
-    """Look for unseen transitions from the states of the best plan to known states and to goals.
-
-    Over the transitions that are known the plan is the shortest already: the graph sees to that.
-    """
-    for node, _ in graph.best_path():
-        if graph.is_expanded(node):
-            continue
-        if models.budget.exhausted():
-            return
-        for action, state in successors(models.task, graph.state(node)):
-            target = graph.find(state)
-            if target is not None:
-                graph.connect(node, action, target)
-            elif models.task.is_goal(state):
-                graph.add(node, action, state, 0.0, evaluated=True)
+def pass_through(
+    graph: SearchGraph,
+    models: Models,
+    settings: OclgenSettings,
+    expansions: Sequence[Expansion],
+    rollouts: Sequence[Trajectory],
+) -> None:
+    """Close what leaves no choice: states whose only successor was just added, and dead ends."""
+    if not settings.pass_through or models.task.ground_action_bound > settings.policy_expansion_threshold:
+        return
+    for course in [*rollouts, *(way for expansion in expansions for way in expansion.ways)]:
+        for left, state in enumerate(reversed(course.states)):
+            if not graph.has_expanded(state) and len(models.task.applicable(state)) == min(left, 1):
+                graph.close_expanded(graph.node(state), complete=True)

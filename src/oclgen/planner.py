@@ -242,14 +242,15 @@ def prepare(
 
 def resolve(base: Settings, layers: list[Mapping[str, Any]], overrides: Mapping[str, Any]) -> tuple[Settings, ModelUse]:
     """Settings from general to particular. The layers speak of OCLGen and of the use of the models; the baselines
-    take only the latter from them. An override that the method does not know is an error."""
+    take only the latter from them, and whether to pass through states without a choice, which a model may rely on. An
+    override that the method does not know is an error."""
     search_keys, use_keys = set(get_type_hints(type(base))), set(get_type_hints(ModelUse))
     unknown = sorted(set(overrides) - search_keys - use_keys)
     if unknown:
         raise InputError(f"unknown setting {unknown[0]!r}; known are {', '.join(sorted(search_keys | use_keys))}")
     merged = {key: value for layer in layers for key, value in layer.items()}
     if not isinstance(base, OclgenSettings):
-        merged = {key: value for key, value in merged.items() if key in use_keys}
+        merged = {key: value for key, value in merged.items() if key in use_keys | {"pass_through"}}
     merged |= overrides
     return (
         replace(base, **typed(type(base), merged)),

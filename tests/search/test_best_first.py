@@ -8,7 +8,7 @@ import pytest
 from oclgen.errors import InputError
 from oclgen.interfaces import State, Task
 from oclgen.search.anytime import Ending
-from oclgen.search.settings import BestFirstSettings, BestOfNSettings
+from oclgen.search.settings import BestFirstSettings, BestOfNSettings, Priority
 from tests.search.invariants import keep_graphs
 from tests.search.running import solve
 from tests.toy import DigraphTask, ExactHeuristic, RandomHeuristic, optimal_length, random_digraph
@@ -40,12 +40,15 @@ def test_astar_counts_the_way_so_far() -> None:
     assert [length for _, length in result.trace] == [3]
 
 
+@pytest.mark.parametrize("passing", [False, True])
 @pytest.mark.parametrize("method", ["astar", "gbfs"])
-def test_books_hold_and_the_optimum_is_proved_on_random_graphs(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_books_hold_and_the_optimum_is_proved_on_random_graphs(
+    method: Priority, passing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keep_graphs(monkeypatch, "best_first")
     for seed in range(60):
-        task = random_digraph(random.Random(seed), 12, 30, goals=2)
-        result = solve(task, None, RandomHeuristic(seed), method=method)
+        task = random_digraph(random.Random(seed), 12, 12 + seed % 20, goals=2)
+        result = solve(task, None, RandomHeuristic(seed), BestFirstSettings(method, passing), method=method)
         assert result.ending is Ending.EXHAUSTED
         assert (None if result.plan is None else len(result.plan)) == optimal_length(task)
 
@@ -54,6 +57,14 @@ def test_astar_with_the_exact_heuristic_expands_no_more_than_the_plan_needs() ->
     result = solve(TWO_WAYS, None, ExactHeuristic(), method="astar")
     assert result.counters.expanded <= 5
     assert result.counters.iterations == result.counters.expanded
+
+
+def test_passing_through_asks_only_where_the_ways_lead() -> None:
+    for passing, asked in ((False, {1, 5, 2, 3, 6}), (True, set())):
+        heuristic = RandomHeuristic()
+        result = solve(TWO_WAYS, None, heuristic, BestFirstSettings("gbfs", passing), method="gbfs")
+        assert result.plan is not None and len(result.plan) == 3
+        assert {state for batch in heuristic.asked for state in batch} == asked
 
 
 def test_settings_out_of_range_are_refused() -> None:

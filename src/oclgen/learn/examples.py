@@ -128,8 +128,7 @@ class Examples:
         choices = length + 1 if settings.kind == "heuristic" else np.maximum(length, 1)
         chosen = rng.random(len(store)) * choices
         offset = chosen.astype(np.int64) if settings.compile else np.zeros(len(store), np.int64)
-        if settings.kind == "policy":
-            offset = store.next_choice[store.step_begin[:-1] + offset] - store.step_begin[:-1]
+        offset = store.next_choice[store.step_begin[:-1] + offset] - store.step_begin[:-1]
         prompt_len = store.step_prompt(settings.encoding)[store.step_begin[:-1] + offset].astype(np.int64)
         plan_len = plan_lengths(store, offset, settings.window) if settings.kind == "policy" else 0 * prompt_len
         if settings.positions is not None:

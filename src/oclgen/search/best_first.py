@@ -11,8 +11,9 @@ import random
 
 from oclgen.interfaces import Heuristic, Policy, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
+from oclgen.search.courses import Estimate, add_course, back_up, close_forced
 from oclgen.search.graph import ROOT, SearchGraph
-from oclgen.search.models import Models, successors
+from oclgen.search.models import Models
 from oclgen.search.settings import BestFirstSettings
 
 
@@ -37,7 +38,7 @@ def best_first_search(
         if node is None:
             return Ending.EXHAUSTED
         if not graph.is_expanded(node):
-            expand(graph, models, node)
+            expand(graph, models, node, settings.pass_through)
             counters.iterations += 1
         if graph.best_length is not None and (length is None or graph.best_length < length):
             length = graph.best_length
@@ -46,10 +47,15 @@ def best_first_search(
     return budget.ending
 
 
-def expand(graph: SearchGraph, models: Models, node: int) -> None:
-    """Add all successors of a node, new ones with their heuristic values."""
-    found = successors(models.task, graph.state(node))
-    values = models.estimate(state for _, state in found if graph.find(state) is None)
-    for action, state in found:
-        graph.add(node, action, state, values.get(state, 0.0), evaluated=state in values)
+def expand(graph: SearchGraph, models: Models, node: int, passing: bool) -> None:
+    """Add all ways out of a node, with the heuristic's values of where they lead that is new."""
+    ways = models.ways(graph.state(node), passing)
+    values = models.estimate(way.states[-1] for way in ways if graph.find(way.states[-1]) is None)
+    estimates = {state: Estimate(h, evaluated=True) for state, h in values.items()}
+    for way in ways:
+        back_up(graph, way, estimates)
+        add_course(graph, way, estimates)
     graph.close_expanded(node, complete=True)
+    if passing:
+        for way in ways:
+            close_forced(graph, models.task, way)

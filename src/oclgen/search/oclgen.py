@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from math import inf
-from typing import NamedTuple
 
 from oclgen.interfaces import Heuristic, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
+from oclgen.search.courses import UNKNOWN, Estimate, Estimates, add_course, back_up, close_forced, evaluated_h
 from oclgen.search.graph import ROOT, Order, SearchGraph
 from oclgen.search.improvements import improvements
 from oclgen.search.models import Models, Trajectory
@@ -38,19 +38,6 @@ class Expansion:
     state: State
     ways: Sequence[Trajectory]
     complete: bool
-
-
-class Estimate(NamedTuple):
-    """A cost-to-go; `evaluated` tells the heuristic's own value from one backed up along a rollout."""
-
-    h: float
-    evaluated: bool
-
-
-UNKNOWN = Estimate(inf, evaluated=False)
-"""Of a state that the graph knows better, or that the heuristic was not asked about because the budget ended."""
-
-Estimates = dict[State, Estimate]
 
 
 def oclgen_search(
@@ -269,32 +256,6 @@ def assign_heuristics(
     return estimates
 
 
-def back_up(graph: SearchGraph, rollout: Trajectory, estimates: Estimates) -> None:
-    """h(n_i) = h(n_j) + the steps from n_i to n_j, the nearest evaluated node after it on the rollout.
-
-    Steps are those of the rollout, not differences of g: n_j may already be known by a shorter way. Where several
-    rollouts pass through a state the least value counts, since search keeps only the best completion.
-    """
-    h = 0.0
-    for state in reversed(rollout.states):
-        value = evaluated_h(graph, state)
-        known = estimates.get(state)
-        if value is None and known is not None and known.evaluated:
-            value = known.h
-        if value is not None:
-            h = value
-            continue
-        h += 1.0
-        if known is None or h < known.h:
-            estimates[state] = Estimate(h, evaluated=False)
-
-
-def evaluated_h(graph: SearchGraph, state: State) -> float | None:
-    """The heuristic's own value of a state, if the graph has it."""
-    node = graph.find(state)
-    return graph.h(node) if node is not None and graph.is_evaluated(node) else None
-
-
 def add(
     graph: SearchGraph, expansions: Sequence[Expansion], rollouts: Sequence[Trajectory], estimates: Estimates
 ) -> None:
@@ -309,13 +270,6 @@ def add(
         graph.close_expanded(node, expansion.complete)
 
 
-def add_course(graph: SearchGraph, course: Trajectory, estimates: Estimates) -> None:
-    """Add the states that steps lead to from a known one."""
-    node = graph.node(course.states[0])
-    for step, state in zip(course.steps, course.states[1:], strict=True):
-        node = graph.add(node, step.action, state, *estimates.get(state, UNKNOWN))
-
-
 def pass_through(
     graph: SearchGraph,
     models: Models,
@@ -323,10 +277,7 @@ def pass_through(
     expansions: Sequence[Expansion],
     rollouts: Sequence[Trajectory],
 ) -> None:
-    """Close what leaves no choice: states whose only successor was just added, and dead ends."""
-    if not settings.pass_through or models.task.ground_action_bound > settings.policy_expansion_threshold:
-        return
-    for course in [*rollouts, *(way for expansion in expansions for way in expansion.ways)]:
-        for left, state in enumerate(reversed(course.states)):
-            if not graph.has_expanded(state) and len(models.task.applicable(state)) == min(left, 1):
-                graph.close_expanded(graph.node(state), complete=True)
+    """Close what leaves no choice, where actions are few enough to know."""
+    if settings.pass_through and models.task.ground_action_bound <= settings.policy_expansion_threshold:
+        for course in [*rollouts, *(way for expansion in expansions for way in expansion.ways)]:
+            close_forced(graph, models.task, course)

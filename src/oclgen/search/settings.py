@@ -103,6 +103,8 @@ class BestFirstSettings:
 
     priority: Priority = "astar"
     """`astar` orders by f = g + h, `gbfs` by h."""
+    pass_through: bool = False
+    """As for OCLGen (ours)."""
 
     def __post_init__(self) -> None:
         check_choice("priority", self.priority, get_args(Priority))

@@ -46,7 +46,7 @@ class ModelSettings:
     max_plan: int = 0  # positions of plan tokens, `<actions>` included (policy)
     max_cost: int = 0  # largest cost-to-go with a class of its own (heuristic)
     network: str = ""  # a heuristic's: bert, or gpt2: the policy's network, read at the opening token of the plan
-    plans: str = "whole"  # or choices: a policy that writes only tokens with an alternative
+    plans: str = "whole"  # or choices: a policy writes, a heuristic judges only where there is an alternative
     revision: str = ""
 
     def __post_init__(self) -> None:

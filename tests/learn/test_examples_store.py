@@ -118,6 +118,18 @@ def test_examples_of_choices_begin_at_a_choice_and_fit_the_positions(tmp_path: P
     assert epoch.plan_len.min() >= 1 and epoch.plan_len.max() == 4
 
 
+def test_a_heuristic_of_choices_learns_goals_and_states_with_a_choice(tmp_path: Path) -> None:
+    rows = [row(number, 4) for number in range(30)]
+    store = build_store(stored(tmp_path / "data", rows), "train", vocabulary(), 1, "choices")
+    examples = Examples(store, vocabulary(), BatchSettings("heuristic", "atoms", tokens=500))
+    epochs = [examples.epoch(number) for number in range(5)]
+    offset = np.concatenate([epoch.offset for epoch in epochs])
+    step = np.tile(store.step_begin[:-1], 5) + offset
+    left = np.tile(store.length, 5) - offset
+    asked = np.append(np.diff(store.step_token) > 0, False)[step]
+    assert (asked | (left <= 1)).all() and asked.any() and (left == 0).any()
+
+
 def test_several_processes_build_the_same_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(example_store, "JOB_ROWS", 2)
     data = stored(tmp_path / "data", [row(number, 3) for number in range(7)])

@@ -22,6 +22,11 @@ def offered(choices: Choices) -> list[int]:
     return [token for token, behind in choices.items() if behind is not DEAD]
 
 
+def closed(choices: Choices) -> bool:
+    """Whether nothing is offered."""
+    return all(behind is DEAD for behind in choices.values())
+
+
 @dataclass(frozen=True, slots=True)
 class Grammar:
     """How tokens read in one task: operators with their arities, objects; everything else ends a rollout."""
@@ -144,7 +149,7 @@ class Draft:
     @property
     def stuck(self) -> bool:
         """Where no token may follow, short of the goal."""
-        return self.choices is not None and not self._reached.is_goal and not offered(self.choices)
+        return self.choices is not None and not self._reached.is_goal and closed(self.choices)
 
     @property
     def forced(self) -> int | None:
@@ -190,7 +195,7 @@ class Draft:
         del self._steps[steps:]
         for choices, token in reversed(self._taken):
             choices[token] = DEAD
-            if offered(choices):
+            if not closed(choices):
                 break
         self._taken.pop()
 

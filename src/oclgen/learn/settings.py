@@ -32,7 +32,7 @@ class Model:
     max_prompt: int = 512
     max_plan: int = 0  # gpt2: positions of plan tokens, the opening one included
     max_cost: int = 0  # heuristic: largest cost-to-go that has a class of its own
-    plans: str = "whole"  # or choices: a policy writes only tokens with an alternative; its decoding is restricted
+    plans: str = "whole"  # or choices: a policy writes, a heuristic judges only where there is an alternative
     network: str = ""  # heuristic: bert (the paper's), or gpt2: a policy's network with a classifier on top
     dropout: float = 0.0
 

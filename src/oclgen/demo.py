@@ -14,7 +14,7 @@ from oclgen.search.anytime import Budget, Counters
 
 SIZES = {
     "blocksworld": ["blocks=12"],
-    "labyrinth": ["size=3", "rotations=4"],
+    "labyrinth": ["size=4", "rotations=8"],
     "logistics": ["cities=6", "city_size=2", "packages=8", "airplanes=2"],
     "sokoban": ["grid=10", "boxes=3", "walls=6"],
 }

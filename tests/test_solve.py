@@ -243,3 +243,22 @@ def test_a_missing_file_gets_one_line_and_code_36(tmp_path: Path) -> None:
     done = subprocess.run(command("solve", tmp_path / "nowhere.pddl"), capture_output=True, text=True, check=False)
     assert done.returncode == ExitCode.BAD_INPUT
     assert "nowhere.pddl" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "profile", "passing"),
+    [
+        ("oclgen", "extended", True),
+        ("astar", "extended", True),
+        ("gbfs", "extended", True),
+        ("astar", "paper", False),
+    ],
+)
+def test_a_model_that_relies_on_passing_through_gets_it_from_every_search_that_can(
+    method: str, profile: str, passing: bool
+) -> None:
+    spec = catalog.load("labyrinth")
+    problem = catalog.draw(spec, 1, 0, catalog.overrides(spec, ["size=3"])).text
+    assert (
+        planner.prepare(spec.domain_text, problem, method=method, profile=profile).settings["pass_through"] is passing
+    )

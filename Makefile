@@ -1,6 +1,6 @@
 # The README's two commands are `make demo` and `make test`; each makes the environment it needs.
 PYTHON ?= python3
-SOURCES := pyproject.toml $(wildcard setup.py) $(shell find src -name '*.py' -o -name '*.c' -o -name '*.h' -o -name '*.toml' -o -name '*.pddl')
+SOURCES := pyproject.toml $(wildcard setup.py) $(shell find src -name '*.py' -o -name '*.c' -o -name '*.h' -o -name '*.toml' -o -name '*.pddl' -o -name '*.json' -o -name '*.html' -o -name '*.safetensors')
 PIP := -m pip install --quiet --disable-pip-version-check
 
 DOMAINS := blocksworld logistics labyrinth sokoban

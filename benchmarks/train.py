@@ -1,6 +1,6 @@
 """Training throughput beside a plain transformers `Trainer`: same GPT-2, same plans, same threads, one run.
 
-    python benchmarks/train.py [--data DIR] [--steps 20] [--rounds 3] [--out FILE.json]
+    python -m benchmarks.train [--data DIR] [--steps 20] [--rounds 3] [--out FILE.json]
 
 Both sides train the `words` policy on Blocksworld (3 to 25 blocks, windows of 24 actions). The Trainer does what its
 documentation shows: tokenised examples in random order, padded to the longest of their batch, labels only on the plan.

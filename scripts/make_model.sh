@@ -5,8 +5,8 @@ set -e
 domain=$1
 memory=4G
 case $domain in
-blocksworld) data="--count 2500 --random-seed 1 --time-limit 60s" ;;
-logistics) data="--count 3000 --random-seed 1 --time-limit 60s --set cities=1..10 --set city_size=1..3 --set packages=1..15 --set airplanes=1..3" ;;
+blocksworld) data="--count 2500 --random-seed 1 --time-limit 60s --val 300 --test 300" ;;
+logistics) data="--count 3000 --random-seed 1 --time-limit 60s --val 50 --test 50 --set cities=1..10 --set city_size=1..3 --set packages=1..15 --set airplanes=1..3" ;;
 labyrinth) data="--teacher bfs --count 1600 --random-seed 4 --time-limit 10s --val 60 --test 100 --set size=3..4"; memory=6G ;;
 sokoban) data="--count 1000 --random-seed 1 --time-limit 60s --set grid=5..10 --set boxes=1..4" ;;
 *) echo "usage: $0 blocksworld|logistics|labyrinth|sokoban" >&2; exit 2 ;;

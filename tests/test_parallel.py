@@ -16,6 +16,10 @@ def square(number: int) -> int:
     return number * number
 
 
+def same(data: bytes) -> bytes:
+    return data
+
+
 def process_id(_: int) -> int:
     return os.getpid()
 
@@ -81,6 +85,10 @@ def test_an_exception_arrives_with_its_job(workers: int) -> None:
 def test_a_worker_that_dies_is_noticed() -> None:
     with pytest.raises(WorkerDied, match="its job: 7"):
         list(run_unordered(die, [7], 2))
+
+
+def test_jobs_and_results_larger_than_a_pipe_get_through() -> None:
+    assert [len(echo) for echo in run_unordered(same, [bytes(1 << 20)] * 6, 2)] == [1 << 20] * 6
 
 
 def test_closing_early_ends_the_workers() -> None:

@@ -20,6 +20,7 @@ from oclgen import improving_plans, planner, solve
 from oclgen.cli import run as run_cli
 from oclgen.domains import catalog
 from oclgen.errors import ExitCode, InputError, InvalidPlanError, UnsupportedError
+from oclgen.output import PlanFiles
 from oclgen.pddl.plan_file import is_complete, parse_plan
 from oclgen.pddl.validate import validate
 from oclgen.search import METHODS
@@ -135,6 +136,13 @@ def test_the_paper_profile_has_the_papers_settings_for_the_domain(model: Path) -
     assert {key: settings[key] for key in expected} == expected
 
 
+def test_a_domain_under_another_name_gets_the_same_settings(model: Path) -> None:
+    domain, problem = (text.replace("blocksworld-4ops", "harbour") for text in (DOMAIN, blocks(3)))
+    renamed = planner.prepare(domain, problem, model=model, profile="paper")
+    assert renamed.search_settings == planner.prepare(DOMAIN, blocks(3), model=model, profile="paper").search_settings
+    assert renamed.model_use == planner.prepare(DOMAIN, blocks(3), model=model, profile="paper").model_use
+
+
 def test_baselines_keep_their_own_rollout_limits(model: Path) -> None:
     assert planner.prepare(DOMAIN, blocks(4), model=model, method="mcts").settings["max_tokens"] is None
     assert planner.prepare(DOMAIN, blocks(4), model=model, method="mcts-partial").settings["max_tokens"] == 50
@@ -176,6 +184,82 @@ def test_plans_of_an_earlier_run_are_removed(problem: Path, model: Path) -> None
     stale.write_text("(pickup b1)\n; cost = 1 (unit cost)\n")
     solve_command(problem, model, "--iterations", 1)
     assert not stale.exists()
+
+
+def test_plans_of_another_run_beside_ours_stay(problem: Path, model: Path) -> None:
+    other = problem.with_name("sas_plan.b.1")
+    other.write_text("(pickup b1)\n; cost = 1 (unit cost)\n")
+    solve_command(problem, model, "--iterations", 1)
+    assert other.exists()
+
+
+def test_a_plan_file_may_be_a_pipe_which_stays_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    files = PlanFiles(tmp_path / "pipe", numbered=True)
+    files.clear()
+    with os.fdopen(os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        files.write((("pickup", "b1"),))
+        assert reader.read() == "(pickup b1)\n; cost = 1 (unit cost)\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+@pytest.mark.parametrize("place", ["", "nowhere/plan"])
+def test_a_place_for_no_plan_is_refused_before_the_search(place: str, problem: Path, model: Path) -> None:
+    done = solve_command(problem, model, "--plan-file", problem.parent / place)
+    assert done.returncode == ExitCode.BAD_INPUT
+    assert "no plan can be written there" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_goal_that_holds_already_is_an_empty_plan_and_no_unsolvable_task(problem: Path, model: Path) -> None:
+    text = "(define (problem p) (:domain blocksworld-4ops) (:objects b1) (:init (arm-empty) (on-table b1) (clear b1))"
+    problem.write_text(text + " (:goal (and)))")
+    done = solve_command(problem, model, "--overall-time-limit", "60s")
+    assert done.returncode == ExitCode.SUCCESS
+    assert "Plan length: 0 step(s)." in done.stdout and "unsolvable" not in done.stdout
+
+
+def test_a_problem_may_come_through_a_pipe(problem: Path, model: Path) -> None:
+    arguments = command("solve", problem.with_name("domain.pddl"), "/dev/stdin", "--model", model, "--iterations", 1)
+    given = problem.read_text()
+    done = subprocess.run(arguments, input=given, capture_output=True, text=True, check=False, cwd=problem.parent)
+    assert done.stderr == "" and "search exit code" in done.stdout
+
+
+def test_running_out_of_memory_is_an_ending(problem: Path) -> None:
+    code = (
+        "from oclgen import solve_process; from oclgen.cli import main\n"
+        "def search(run): raise MemoryError\n"
+        "solve_process.SolveRun.search = search\n"
+        f"main(['solve', '{problem}', '--plan-file', '{problem.with_name('plan')}'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (ExitCode.OUT_OF_MEMORY_BEFORE_SEARCH, "")
+    assert "Memory limit has been reached." in done.stdout
+
+
+def test_a_search_that_returns_while_the_watchdog_reports_waits_for_it(problem: Path, tmp_path: Path) -> None:
+    code = (
+        "import time; from oclgen import solve_process; from oclgen.cli import main\n"
+        "from oclgen.search.anytime import Counters, Ending, SearchResult\n"
+        "def late(run):\n"
+        "    while run.budget.elapsed() < 1.5: time.sleep(0.01)\n"
+        "    return SearchResult(None, Ending.TIME, (), Counters(), 1.5)\n"
+        "def slow(): time.sleep(1.5); return {}\n"
+        "solve_process.SolveRun.search, solve_process.versions = late, slow\n"
+        f"main(['solve', '{problem}', '--overall-time-limit', '1s', '--json', '{tmp_path}/record', "
+        f"'--plan-file', '{tmp_path}/plan'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (ExitCode.OUT_OF_TIME_BEFORE_SEARCH, "")
+    assert done.stdout.count("search exit code: 21") == 1
+    assert json.loads((tmp_path / "record").read_text())["exit_code"] == 21
+
+
+def test_an_unknown_setting_of_a_model_is_refused_by_name(tmp_path: Path) -> None:
+    folder = write_random_model(tmp_path / "model", "blocksworld")
+    (folder / "solve.toml").write_text("passthrough = true\n")
+    with pytest.raises(InputError, match=r"solve\.toml: unknown setting 'passthrough'"):
+        planner.prepare(DOMAIN, blocks(3), model=folder)
 
 
 def test_no_plan_within_the_limit_is_exit_code_23_and_no_plan_file(problem: Path, model: Path) -> None:

@@ -4,7 +4,7 @@ A search sees a `Task` (states and actions), a `Policy` (proposes action sequenc
 (estimates cost-to-go); it knows nothing of PDDL, networks or encodings. The model proposes, the task
 disposes: whatever a policy returns is replayed on the task before it is believed.
 
-Paper: Section 3 (tasks and autoregressive policies), Section 4.3 (distributional heuristic).
+Paper: Section 3 (tasks and autoregressive policies), Section 4.4 (distributional heuristic).
 """
 
 import random

@@ -66,9 +66,9 @@ def model_settings(folder: Path) -> dict[str, Any]:
 
 
 def find_spec(domain: DomainInfo) -> catalog.DomainSpec | None:
-    """The catalogued domain that says the same, if there is one."""
+    """The catalogued domain that says the same, whatever its name, if there is one."""
     for name in catalog.names():
         spec = catalog.load(name)
-        if spec.defaults.domain == domain.name and same_domain(read_domain(spec.domain_text), domain):
+        if same_domain(read_domain(spec.domain_text), domain):
             return spec
     return None

@@ -10,6 +10,7 @@ from typing import TextIO
 
 import psutil
 
+from oclgen.errors import InputError
 from oclgen.interfaces import Plan
 from oclgen.pddl.plan_file import write_plan
 from oclgen.search.anytime import Budget, Counters, Ending
@@ -26,11 +27,20 @@ class PlanFiles:
     count: int = 0
 
     def clear(self) -> None:
-        """Remove what an earlier run left, so that no stale plan is taken for ours."""
-        self.path.unlink(missing_ok=True)
-        for old in self.path.parent.glob(f"{self.path.name}.*"):
-            if old.suffix[1:].isdigit():
-                old.unlink()
+        """Remove what an earlier run left, so that no stale plan is taken for ours. A device or a pipe stays."""
+        if self.path.is_dir() or not self.path.parent.is_dir():
+            raise InputError(f"{self.path}: no plan can be written there")
+        if self.path.exists() and not self.path.is_file():
+            self.numbered = False
+            return
+        try:
+            self.path.unlink(missing_ok=True)
+            for old in list(self.path.parent.iterdir()):
+                stem, _, number = old.name.rpartition(".")
+                if stem == self.path.name and number.isdecimal():
+                    old.unlink()
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot remove an earlier plan: {error.strerror}") from None
 
     def write(self, plan: Plan) -> None:
         self.count += 1
@@ -113,7 +123,7 @@ def statistics_lines(counters: Counters, search_seconds: float, total_seconds: f
 def ending_line(plan: Plan | None, ending: Ending) -> str:
     """Why the search stopped, in one sentence."""
     if ending is Ending.EXHAUSTED:
-        return "Search space exhausted: the plan is optimal." if plan else "Task is unsolvable."
+        return "Task is unsolvable." if plan is None else "Search space exhausted: the plan is optimal."
     return {
         Ending.TIME: "Time limit has been reached.",
         Ending.MEMORY: "Memory limit has been reached.",

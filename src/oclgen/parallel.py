@@ -11,8 +11,11 @@ import signal
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, TypeVar
 
 from oclgen.child import die_with_parent
@@ -80,17 +83,24 @@ def assign_next(connection: Connection, jobs: Iterator[Job], working: dict[Conne
 
 def assign(connection: Connection, job: Job, working: dict[Connection, deque[Job]]) -> None:
     working[connection].append(job)
-    connection.send(job)
+    try:
+        connection.send(job)
+    except (BrokenPipeError, ConnectionResetError):
+        raise died(working[connection][0]) from None
 
 
 def receive(connection: Connection, job: object) -> Any:
     try:
         result, error = connection.recv()
     except (EOFError, ConnectionResetError):
-        raise WorkerDied(f"a worker process was killed or crashed; its job: {job!r:.200}") from None
+        raise died(job) from None
     if error is not None:
         raise error
     return result
+
+
+def died(job: object) -> WorkerDied:
+    return WorkerDied(f"a worker process was killed or crashed; its job: {job!r:.200}")
 
 
 def start_worker(function: Callable[[Job], Result]) -> tuple[Connection, BaseProcess]:
@@ -106,12 +116,20 @@ def start_worker(function: Callable[[Job], Result]) -> tuple[Connection, BasePro
 def work(function: Callable[[Any], Any], connection: Connection, parent: int) -> None:
     die_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
-    while True:
-        try:
-            job = connection.recv()
-        except EOFError:
-            return
-        connection.send(attempt(function, job))
+    waiting: SimpleQueue[tuple[Any] | None] = SimpleQueue()
+    Thread(target=take_jobs, args=(connection, waiting), daemon=True).start()
+    while (job := waiting.get()) is not None:
+        connection.send(attempt(function, *job))
+
+
+def take_jobs(connection: Connection, waiting: "SimpleQueue[tuple[Any] | None]") -> None:
+    """Read while work goes on: a parent that waits to hand over a large job cannot take a large result."""
+    try:
+        with suppress(EOFError):
+            while True:
+                waiting.put((connection.recv(),))
+    finally:
+        waiting.put(None)
 
 
 def attempt(function: Callable[[Any], Any], job: object) -> tuple[object, Exception | None]:

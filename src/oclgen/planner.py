@@ -18,7 +18,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from oclgen.errors import InputError, InvalidPlanError
 from oclgen.interfaces import Plan, Task
 from oclgen.models import check_model, find_model, find_spec, model_settings
-from oclgen.pddl.problem import read_problem
+from oclgen.pddl.domain import parse_domain
+from oclgen.pddl.problem import parse_problem
 from oclgen.pddl.source import source
 from oclgen.pddl.validate import Validator
 from oclgen.search import METHODS as LEARNED
@@ -111,7 +112,8 @@ class ModelUse:
     percentile: float | None = 10.0
     """Summary of the cost-to-go distribution; None is the mode (the paper's ablation)."""
     decoding: str = "free"
-    """`free` as in the paper, or `applicable`: only tokens that lead to an applicable action (ours)."""
+    """`free` as in the paper, or (ours) `applicable`: only tokens that lead to an applicable action, or `viable`: to
+    one that does not lead straight into a dead end."""
     temperature: float = 1.0
     device: str = "cpu"
     """`cpu` is the engine without torch; `cuda` and `cpu-torch` need the `learn` extra."""
@@ -216,14 +218,15 @@ def prepare(
         raise InputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
     if profile not in PROFILES:
         raise InputError(f"unknown profile {profile!r}; choose one of {', '.join(PROFILES)}")
-    info = read_problem(domain, problem)
+    problem_source, domain_source = source(problem, "problem"), source(domain, "domain")
+    info = parse_problem(problem_source, parse_domain(domain_source))
     spec = find_spec(info.domain)
     prepared = Prepared(
-        domain_text=source(domain, "domain").text,
-        problem_text=source(problem, "problem").text,
+        domain_text=domain_source.text,
+        problem_text=problem_source.text,
         domain_name=info.domain.name,
         problem_name=info.name,
-        validator=Validator(domain, problem),
+        validator=Validator(domain_source.text, problem_source.text),
         method=method,
         translate_options=spec.defaults.teacher.translate_options if spec else (),
     )
@@ -235,9 +238,18 @@ def prepare(
     check_model(folder, info.domain)
     layers: list[Mapping[str, Any]] = [asdict(spec.defaults.solve) if spec else {}]
     if profile != "paper":
-        layers += [PROFILES[profile], model_settings(folder)]
+        layers += [PROFILES[profile], own_settings(folder)]
     search_settings, use = resolve(LEARNED[method].settings, layers, settings or {})
     return replace(prepared, model=folder, search_settings=search_settings, model_use=use)
+
+
+def own_settings(folder: Path) -> dict[str, Any]:
+    """The settings that a model brings along."""
+    own = model_settings(folder)
+    unknown = sorted(set(own) - set(get_type_hints(OclgenSettings)) - set(get_type_hints(ModelUse)))
+    if unknown:
+        raise InputError(f"{folder / 'solve.toml'}: unknown setting {unknown[0]!r}")
+    return own
 
 
 def resolve(base: Settings, layers: list[Mapping[str, Any]], overrides: Mapping[str, Any]) -> tuple[Settings, ModelUse]:

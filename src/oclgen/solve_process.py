@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ from typing import Any
 import psutil
 
 from oclgen import output
-from oclgen.errors import OclgenError
+from oclgen.errors import ExitCode, OclgenError
 from oclgen.interfaces import Plan
 from oclgen.planner import Prepared, prepare
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, exit_code, run
@@ -94,16 +95,14 @@ class SolveRun:
 
     def improve(self, plan: Plan) -> None:
         seconds = self.budget.elapsed()
+        self.files.write(plan)
         self.plan = plan
         self.trace.append((seconds, len(plan)))
         self.live.clear()
         print(output.improvement_line(seconds, plan), flush=True)
-        self.files.write(plan)
 
     def finish(self, ending: Ending) -> int:
-        """Print the best plan and the statistics, write the record; whoever comes first does it."""
-        if not self.finished.acquire(blocking=False):
-            return 0
+        """Print the best plan and the statistics, write the record: once, by who has acquired `finished`."""
         code = self.code(ending)
         total = self.budget.elapsed()
         search_seconds = total - self.budget.search_started if self.budget.search_started is not None else 0.0
@@ -154,8 +153,12 @@ def run_request(request: SolveRequest) -> int:
     for line in output.limits_lines(request.overall_time_limit, request.overall_memory_limit):
         print(line, flush=True)
     with catching_signals(run_state), watchdog(run_state):
-        result = run_state.search()
-        return run_state.finish(result.ending)
+        try:
+            ending = run_state.search().ending
+        except MemoryError:
+            ending = Ending.MEMORY
+        run_state.finished.acquire()  # where the watchdog has it, it is about to end the process
+        return run_state.finish(ending)
 
 
 @contextmanager
@@ -187,8 +190,15 @@ def watchdog(run_state: SolveRun) -> Iterator[None]:
 
     def overrun() -> None:
         run_state.budget.ending = run_state.budget.ending or Ending.TIME
-        if not run_state.finished.locked():
-            os._exit(run_state.finish(Ending.TIME))
+        if run_state.finished.acquire(blocking=False):
+            code = int(ExitCode.INTERNAL_ERROR)
+            try:
+                code = run_state.finish(Ending.TIME)
+            except OclgenError as error:
+                print(f"oclgen: {error}", file=sys.stderr, flush=True)
+                code = int(error.exit_code)
+            finally:
+                os._exit(code)
 
     timer = threading.Timer(max(0.0, limit + GRACE_SECONDS - run_state.budget.elapsed()), overrun)
     timer.daemon = True

@@ -166,6 +166,23 @@ def test_wrong_settings_and_models_are_refused_before_the_first_run(
     assert lines(tmp_path) == []
 
 
+def test_each_row_of_a_label_is_checked_on_its_own_domain(tmp_path: Path) -> None:
+    rows = "".join(
+        f'[[problems]]\ndomain = "{domain}"\ncount = 1\n'
+        f'[[runs]]\nlabel = "oclgen"\nmethod = "oclgen"\ndomains = ["{domain}"]\n'
+        f'settings = ["{setting}"]\ntime_limits = ["1s"]\n'
+        for domain, setting in (("blocksworld", "percentil=20"), ("labyrinth", "percentile=20"))
+    )
+    with pytest.raises(InputError, match=r"run 'oclgen' on blocksworld: .*percentil"):
+        bench(tmp_path, rows)
+
+
+def test_a_benchmark_goes_on_with_the_config_that_it_kept(tmp_path: Path) -> None:
+    bench(tmp_path, CONFIG[: CONFIG.index("[[runs]]")])
+    kept = tmp_path / "out" / "config.toml"
+    assert list(run_benchmark(read_config(kept), kept, tmp_path / "out", 1))[-1].total == 0
+
+
 def test_known_optima_and_training_curves_become_records(tmp_path: Path) -> None:
     from oclgen.domains import catalog
 

@@ -39,6 +39,13 @@ def test_a_journal_that_is_one_torn_line_starts_anew(tmp_path: Path) -> None:
     assert (tmp_path / "records.jsonl").read_text() == ""
 
 
+def test_a_folder_takes_one_benchmark_at_a_time(tmp_path: Path) -> None:
+    with Journal(tmp_path), pytest.raises(InputError, match="another benchmark is at work"):
+        Journal(tmp_path)
+    with Journal(tmp_path) as journal:
+        assert journal.ids == set()
+
+
 def test_damage_in_the_middle_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "records.jsonl").write_text('{"id": "a"}\nnonsense\n{"id": "b"}\n')
     with pytest.raises(InputError, match=r"records\.jsonl:2"):

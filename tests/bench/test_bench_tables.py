@@ -259,6 +259,17 @@ def test_taskwise_tells_unsolved_from_broken_and_from_not_run() -> None:
     assert rows(table) == [["Blocksworld", "p1", "8", "8 (0.5)", "!"], ["Blocksworld", "p2", "–", "–", ""]]
 
 
+def test_what_was_recorded_anew_replaces_what_was_recorded_before() -> None:
+    found = evaluation(
+        run("oclgen-uniform", "p1", [(1, 30)], id="old"),
+        run("oclgen-uniform", "p1", [(1, 20)], id="new"),
+        estimate("p1", 9, 9, id="old estimate"),
+        estimate("p1", 5, 5, id="new estimate"),
+    )
+    assert [each.length for each in found.runs] == [20]
+    assert [each.mode for each in found.estimates] == [5]
+
+
 def test_heuristic_errors_are_taken_against_proven_optima() -> None:
     found = evaluation(
         estimate("p1", 14, 9),
@@ -270,7 +281,7 @@ def test_heuristic_errors_are_taken_against_proven_optima() -> None:
     )
     table = mae_me_comparison(found)
     assert rows(table)[0] == [
-        "Blocksworld", "Trained on the teacher", "3", "2", "2.00 ± 2.00", "1.00 ± 0.00", "2.00 ± 2.00", "0.00 ± 1.00",
+        "Blocksworld", "The model as given", "3", "2", "2.00 ± 2.00", "1.00 ± 0.00", "2.00 ± 2.00", "0.00 ± 1.00",
     ]  # fmt: skip
     assert rows(table, "paper")[0][4:] == ["8.68 ± 0.24", "4.07 ± 0.12", "8.68 ± 0.24", "3.99 ± 0.12"]
     assert rows(mae_comparison(found)) == [["Mode", "2.00 ± 2.00", "1.00"], ["Perc.", "1.00 ± 0.00", "0.00"]]

@@ -84,26 +84,6 @@ def test_decoding_any_tokens_gives_a_list_of_whole_actions(name: str, world: Wor
     assert ids[: len(written)] == written
 
 
-@each
-@given(world=worlds())
-def test_many_states_are_padded_with_zeros(name: str, world: World) -> None:
-    encoding = load(name, world.vocabulary)
-    binding = world.binding()
-    states = [world.state - world.static_atoms, frozenset(), world.state - world.static_atoms]
-    padded, lengths = encoding.encode_many(states, binding)
-    for state, row, length in zip(states, padded, lengths, strict=True):
-        assert np.array_equal(row[:length], encoding.prompt_rows(state, binding))
-        assert not row[length:].any()
-
-
-@each
-def test_no_states_give_an_empty_batch(name: str) -> None:
-    vocabulary = blocksworld()
-    padded, lengths = load(name, vocabulary).encode_many([], Binding(vocabulary, TOWERS))
-    assert padded.shape[:2] == (0, 0)
-    assert lengths.shape == (0,)
-
-
 def test_words_follow_the_layout_of_the_paper() -> None:
     vocabulary = blocksworld()
     encoding = load("words", vocabulary)

@@ -69,6 +69,14 @@ def test_a_shipped_copy_is_half_the_size_and_nearly_equal(tmp_path: Path) -> Non
     assert json.loads((tmp_path / "shipped" / "metrics.json").read_text()) == {"loss": 1.5}
 
 
+def test_a_shipped_copy_tells_the_revision_that_trained_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "model", "policy", "atoms")
+    trained = load_checkpoint(tmp_path / "model").settings.revision
+    monkeypatch.setattr("oclgen.learn.checkpoints.revision", lambda: "a later one")
+    ship(tmp_path / "model", tmp_path / "shipped")
+    assert load_checkpoint(tmp_path / "shipped").settings.revision == trained != "a later one"
+
+
 def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
     network = write(tmp_path / "model", "policy", "atoms")
     with pytest.raises(InputError, match="another shape"):

@@ -137,8 +137,8 @@ def test_a_users_folder_gives_its_distinct_problems_and_plans(own_folder: Path, 
 
 
 def test_a_given_plan_that_is_not_valid_is_refused_by_name(own_folder: Path, tmp_path: Path) -> None:
-    (own_folder / "training_plans" / "second.plan").write_text("(pickup b1)\n(pickup b1)\n")
-    with pytest.raises(PddlError, match=r"second\.plan:\d+: not a plan for second"):
+    (own_folder / "training_plans" / "second.plan").write_text("; by hand\n(pickup b1)\n(pickup b1)\n")
+    with pytest.raises(PddlError, match=r"second\.plan:2: not a plan for second"):
         make(tmp_path / "out", problems(str(own_folder), 0, ()))
 
 

@@ -57,6 +57,24 @@ def test_rows_come_back_as_they_were_stored(tmp_path: Path) -> None:
     assert stored.domain_text == DOMAIN
 
 
+def test_the_fingerprint_is_of_the_problems_whatever_became_of_them(tmp_path: Path) -> None:
+    write(tmp_path / "one", row(0, "test"), row(1), row(2))
+    write(tmp_path / "other", row(2, "failed"), row(0, "test"), row(1))
+    write(tmp_path / "less", row(0, "test"), row(1))
+    one, other, less = (dataset.open(tmp_path / name).provenance() for name in ("one", "other", "less"))
+    assert one == other and one["problems"] == 3 and one.items() >= RECIPE.items()
+    assert less["fingerprint"] != one["fingerprint"]
+
+
+def test_a_data_set_made_from_another_keeps_the_others_fingerprint(tmp_path: Path) -> None:
+    write(tmp_path / "drawn", row(0), row(1))
+    drawn = dataset.open(tmp_path / "drawn").provenance()
+    writer = Writer(tmp_path / "made", drawn, DOMAIN)
+    writer.append(row(7))
+    writer.close()
+    assert dataset.open(tmp_path / "made").provenance() == drawn
+
+
 def test_a_part_is_written_when_enough_rows_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataset, "PART_ROWS", 2)
     write(tmp_path, *map(row, range(5)))

@@ -83,6 +83,10 @@ def test_lengths_are_compared_on_what_every_method_solved() -> None:
     ]
 
 
+def test_a_table_of_no_problems_says_so() -> None:
+    assert "nothing to compare with" in table([], 5.0)
+
+
 def test_more_time_means_a_larger_network() -> None:
     sizes = [network_size(hours * 3600) for hours in (0.1, 1, 10)]
     assert sizes == sorted(sizes) and len(set(sizes)) == 3

@@ -227,7 +227,7 @@ def test_another_chain_is_tried_now_and_then_as_long_as_there_is_no_plan() -> No
     for line, chained, times in ((wrong_way, "chained", 3), (wrong_way, "full", 1), (right_way, "chained", 1)):
         policy = ScriptedPolicy({place: [steps("up")] for place in range(400)})
         settings = OclgenSettings(initial_rollouts=chained, n_init=1, samples=1)  # type: ignore[arg-type]
-        solve(line, policy, ExactHeuristic(), settings, iterations=2 * CHAIN_AGAIN)
+        solve(line, policy, ExactHeuristic(), settings, iterations=2 * CHAIN_AGAIN + 1)
         chains = ["chain" if call["max_tokens"] is None else "iteration" for call in policy.calls]
         begun = [now for before, now in zip(["iteration", *chains], chains, strict=False) if now != before]
         assert begun.count("chain") == times

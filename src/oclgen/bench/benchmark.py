@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +39,7 @@ def run_benchmark(config: Config, config_file: Path, out: Path, workers: int | N
     problems = collect(config.problems, out)
     surroundings = {"machine": machine.describe(), "revision": machine.revision()}
     with Journal(out) as journal:
-        shutil.copyfile(config_file, out / f"{config.name}.toml")
+        keep_config(config_file, out / f"{config.name}.toml")
         record_facts(config, problems, journal)
         solving = solve_jobs(config, problems, out)
         jobs = [job for job in solving if job.id not in journal.ids]
@@ -60,6 +59,13 @@ def run_benchmark(config: Config, config_file: Path, out: Path, workers: int | N
             release(cores)
 
 
+def keep_config(file: Path, kept: Path) -> None:
+    """A copy beside the records, put there by rename; the file may be that copy."""
+    temporary = kept.with_name(f".{kept.name}.tmp")
+    temporary.write_bytes(file.read_bytes())
+    temporary.replace(kept)
+
+
 def store(ended: Ended, journal: Journal, surroundings: Mapping[str, Any]) -> str | None:
     """Append what a child brought; return what is broken about it."""
     line = ended.job.line
@@ -77,14 +83,15 @@ def store(ended: Ended, journal: Journal, surroundings: Mapping[str, Any]) -> st
 
 def check_runs(config: Config, jobs: list[Job]) -> None:
     """Refuse wrong settings and models of other domains now, not one by one through the night."""
-    checked: set[tuple[str, str]] = set()
-    runs = {run.label: run for run in config.runs}
+    checked: set[tuple[str, str, str]] = set()
     for job in jobs:
-        key = job.line["label"], job.line["domain"]
-        if key in checked or key[0] not in runs:
+        key = label, domain, place = job.line["label"], job.line["domain"], job.line["set"]
+        rows = [run for run in config.runs if run.label == label and place in run.sets]
+        run = next((run for run in rows if domain in (run.domains or (domain,))), None)
+        if run is None or key in checked:
             continue
         checked.add(key)
-        run, problem = runs[key[0]], job.problems[0]
+        problem = job.problems[0]
         try:
             prepare(
                 Path(problem.domain_file),
@@ -95,7 +102,7 @@ def check_runs(config: Config, jobs: list[Job]) -> None:
                 settings=parse_overrides(run.settings),
             )
         except InputError as error:
-            raise InputError(f"run {run.label!r} on {key[1]}: {error}") from error
+            raise InputError(f"run {run.label!r} on {domain}: {error}") from error
 
 
 class Clock:

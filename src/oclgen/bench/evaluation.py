@@ -45,26 +45,30 @@ class Result:
 
 
 class Evaluation:
-    """All records of a report, with the views that the tables ask for."""
+    """All records of a report, with the views that the tables ask for. What was recorded anew (with other models, say,
+    under the same label) counts as recorded last."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        runs: dict[str, Run] = {}
+        runs: dict[tuple[object, ...], Run] = {}
         self.proven: dict[str, int] = {}
-        self.estimates: list[Estimate] = []
-        self.curves: list[Curve] = []
+        estimates: dict[tuple[object, ...], Estimate] = {}
+        curves: dict[tuple[str, str], Curve] = {}
         loops: dict[tuple[str, str], Loop] = {}
         for record in records:
             if isinstance(record, Run):
-                runs[record.id] = record
+                group = record.set, record.domain, record.label, record.time_limit
+                runs[*group, record.fingerprint, record.seed] = record
             elif isinstance(record, Optimum):
                 self.proven[record.fingerprint] = record.length
             elif isinstance(record, Estimate):
-                self.estimates.append(record)
+                estimates[record.set, record.domain, record.label, record.fingerprint] = record
             elif isinstance(record, Loop):
-                loops[record.domain, record.label] = record  # a later one has gone on
+                loops[record.domain, record.label] = record
             else:
-                self.curves.append(record)
+                curves[record.domain, record.label] = record
         self.runs = list(runs.values())
+        self.estimates = list(estimates.values())
+        self.curves = list(curves.values())
         self.loops = list(loops.values())
         self._groups: dict[tuple[str, str, str, float], list[Run]] = defaultdict(list)
         for run in self.runs:

@@ -4,6 +4,7 @@ A line is appended with one write and one fsync. A bench killed in the middle of
 which is cut off when the journal is opened again; damage anywhere else is refused.
 """
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -23,12 +24,21 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
         folder.mkdir(parents=True, exist_ok=True)
-        cut_torn_line(self.path)
+        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._file)
+            raise InputError(f"{folder}: another benchmark is at work in this folder") from None
         self.ids: set[str] = set()
         self.broken = 0
-        for line in read_lines(self.path) if self.path.exists() else ():
-            self.count(line)
-        self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            cut_torn_line(self.path)
+            for line in read_lines(self.path):
+                self.count(line)
+        except InputError:
+            os.close(self._file)
+            raise
 
     def append(self, line: Mapping[str, Any]) -> None:
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n"
@@ -53,8 +63,6 @@ class Journal:
 
 def cut_torn_line(path: Path) -> None:
     """Drop what follows the last line end."""
-    if not path.exists():
-        return
     with path.open("rb+") as file:
         size = file.seek(0, os.SEEK_END)
         keep = end_of_last_line(file.fileno(), size)

@@ -48,7 +48,7 @@ def command(
     a model, our own. The same command again resumes a run that was stopped or killed; a larger --count extends a
     data set.
     """
-    from oclgen.learn import collect, problems
+    from oclgen.learn import collect, dataset, problems
 
     if model is not None and teacher != "oclgen":
         raise click.UsageError("--model is for --teacher oclgen")
@@ -69,3 +69,4 @@ def command(
     progress.close()
     made = ", ".join(f"{tally.rows[split]} {split}" for split in sorted(tally.rows)) or "nothing to do"
     click.echo(f"{tally.stored} problems in {out} (this run: {made}; own work {tally.own_share:.1%} of CPU time)")
+    click.echo(f"fingerprint {dataset.open(out).provenance()['fingerprint']}")

@@ -48,7 +48,7 @@ def command(
     settings = read_settings(config, kind, changes)
     if max_time is not None and settings.schedule.time:
         settings = read_settings(config, kind, [*changes, f"schedule.time={max_time}s"])
-    folder = out or Path("runs") / config.parent.name / config.stem
+    folder = out or Path("runs") / config.stem
     outcome = train(settings, folder, resume, max_time)
     if plot:
         click.echo(f"curves: {draw_curves(folder)}")

@@ -55,15 +55,6 @@ class Encoding(PlanTokens, ABC):
         memory = self._memory(binding)
         return self.array(memory.state(atoms) + memory.tail)
 
-    def encode_many(self, states: Sequence[Iterable[Atom]], binding: Binding) -> tuple[Ids, Ids]:
-        """Such prompts of many states of one task, zero-padded to [states, longest, columns], and their lengths."""
-        prompts = [self.prompt_rows(atoms, binding) for atoms in states]
-        lengths = np.array([len(prompt) for prompt in prompts], np.int32)
-        padded = np.zeros((len(prompts), int(lengths.max(initial=0)), self.columns), np.int32)
-        for target, prompt in zip(padded, prompts, strict=True):
-            target[: len(prompt)] = prompt
-        return padded, lengths
-
     def _memory(self, binding: Binding) -> "_Memory":
         memory = binding.cache.get(self.name)
         if memory is None:

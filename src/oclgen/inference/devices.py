@@ -1,4 +1,4 @@
-"""Which engine runs a model: the compiled kernel on `cpu`, torch on `cuda`, `cuda:1`, ... or `cpu-torch`.
+"""Which engine runs a model: the compiled kernel on `cpu`, torch on `cuda` or `cpu-torch`.
 
 Torch lives in `oclgen.learn` alone, so its engines are looked up by name, and only when they are asked for.
 """

@@ -3,7 +3,7 @@
 The network gives a distribution over costs-to-go 0..L_max. `percentile=k` summarises it to the smallest cost c with
 P(cost <= c) >= k / 100 (a low k is cautious: hardly ever more than the true cost), `percentile=None` to its mode.
 
-Paper: Section 4.3 (distributional heuristic).
+Paper: Section 4.4 (distributional heuristic).
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,6 @@ class ModelHeuristic:
         if percentile is not None and not 0.0 < percentile <= 100.0:
             raise InputError(f"percentile is {percentile}, must be above 0 and at most 100")
         checkpoint = open_checkpoint(checkpoint, "heuristic")
-        self.evaluations = 0
         self._percentile = percentile
         self._max_cost = checkpoint.settings.max_cost
         self._prompts = Prompts(checkpoint)
@@ -63,7 +62,6 @@ class ModelHeuristic:
                 fitting.append((index, prompt))
         for batch in batches(fitting):
             result[[index for index, _ in batch]] = self._engine.distributions([prompt for _, prompt in batch])
-        self.evaluations += len(states)
         return result
 
 

@@ -9,7 +9,7 @@ of the distribution that was sampled from, restricted or not.
 A model of `choices` writes only tokens that have an alternative: its decoding is always restricted, rollouts begin
 where the first choice is, and its limits count choices.
 
-Paper: Section 3 (autoregressive policies), Section 4.1 (rollouts), Section 4.2 (confidence).
+Paper: Section 3 (autoregressive policies), Section 4.3 (rollouts, confidence).
 """
 
 import random

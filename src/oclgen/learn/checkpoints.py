@@ -49,7 +49,8 @@ def export(
     written = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(written, ignore_errors=True)
     written.mkdir(parents=True)
-    table = {"format": FORMAT, **dataclasses.asdict(settings), "revision": revision(), "versions": versions()}
+    made_by = {"revision": settings.revision or revision(), "versions": versions()}
+    table = {"format": FORMAT, **dataclasses.asdict(settings), **made_by}
     write_json(written / "settings.json", table)
     (written / "vocabulary.json").write_text(origin.vocabulary.to_json(), encoding="utf-8")
     (written / "domain.pddl").write_text(origin.domain_text, encoding="utf-8")

@@ -28,7 +28,7 @@ from oclgen.models import check_model, find_model
 from oclgen.parallel import run_unordered
 from oclgen.pddl.domain import read_domain
 from oclgen.pddl.fingerprint import problem_fingerprint
-from oclgen.pddl.plan_file import format_plan, parse_plan
+from oclgen.pddl.plan_file import format_plan, parse_steps
 from oclgen.pddl.problem import read_problem
 from oclgen.pddl.validate import validate
 from oclgen.planner import CLASSICAL, classical_plans, prepare
@@ -237,10 +237,12 @@ def own_plans(job: Job, budget: Budget, counters: Counters) -> Search:
 def given_plan(job: Job) -> tuple[Plan, str]:
     file = job.problem.plan_file
     assert file is not None
-    plan = parse_plan(file.read_text(encoding="utf-8"), str(file))
+    steps = parse_steps(file.read_text(encoding="utf-8"), str(file))
+    plan = tuple(action for _, action in steps)
     verdict = validate(job.domain_text, job.problem.text, plan)
     if not verdict.valid:
-        raise PddlError(f"{file}:{(verdict.step or 0) + 1}: not a plan for {job.problem.name}: {verdict.reason}")
+        line = steps[verdict.step - 1][0] if verdict.step else 1
+        raise PddlError(f"{file}:{line}: not a plan for {job.problem.name}: {verdict.reason}")
     return plan, "given"
 
 

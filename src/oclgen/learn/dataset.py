@@ -8,6 +8,7 @@ and leaves no half-written part.
 """
 
 import fcntl
+import hashlib
 import json
 import time
 from collections.abc import Iterator
@@ -67,10 +68,21 @@ class Dataset:
     def count(self, split: str | None = None) -> int:
         return sum(row["split"] == split or split is None for row in columns(self.path, ["split"]))
 
+    def provenance(self) -> dict[str, Any]:
+        """The recipe, with the number of problems and a fingerprint of them all, solved or not, that tells whether
+        the same ones were drawn again. A recipe that has these already (of lessons from other data) keeps them."""
+        drawn = sorted((row["id"], row["fingerprint"]) for row in columns(self.path, ["id", "fingerprint"]))
+        return {"problems": len(drawn), "fingerprint": digest(drawn), **self.recipe}
+
 
 def open(path: Path | str) -> Dataset:
     """Raises `InputError` where there is no data set."""
     return Dataset(Path(path))
+
+
+def digest(drawn: list[tuple[int, str]]) -> str:
+    lines = "".join(f"{number} {fingerprint}\n" for number, fingerprint in drawn)
+    return hashlib.sha256(lines.encode()).hexdigest()[:32]
 
 
 def parts(path: Path) -> list[Path]:

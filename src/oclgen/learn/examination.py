@@ -60,6 +60,8 @@ def examine(
 def table(answers: Sequence[Answer], seconds: float) -> str:
     """Completion, and lengths on the problems that every method solved."""
     problems = {answer.problem for answer in answers}
+    if not problems:
+        return "the teacher solved none of the problems held out: nothing to compare with"
     unsolved = {answer.problem for answer in answers if answer.length is None}
     common = problems - unsolved
     lines = [f"{len(problems)} problems held out, {seconds:.0f} s each; lengths over the {len(common)} that all solved"]

@@ -5,7 +5,7 @@ Every atom of a problem is kept once for each stretch of the plan during which i
 start <= t < stop: no replay, no sets, and many examples at once in numpy.
 
 The arrays are computed once, in several processes, and kept beside the data set.
-Paper: Section 4.4 (action compilation needs the intermediate states of each plan).
+Paper: Section 4.5 (action compilation needs the intermediate states of each plan).
 """
 
 import hashlib

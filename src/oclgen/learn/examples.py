@@ -10,7 +10,7 @@ Object names that carry no meaning are permuted inside their pool, anew for ever
 a model trained on 25 blocks meets all 40 names. Where names carry meaning, a domain may know symmetries (the cities of
 Logistics can change places), and every example is seen under a random one.
 
-Paper: Section 4.4 and Appendix "Data Augmentation via Action Compilation"; shuffled names: the appendix's
+Paper: Section 4.5 and Appendix "Data Augmentation via Action Compilation"; shuffled names: the appendix's
 experiment on larger numbers of blocks.
 """
 

@@ -208,7 +208,8 @@ class Loop:
         yield from lessons.teachers_rows(self.data, best, count, self.generator(number, "teacher"))
 
     def recipe(self, number: int) -> dict[str, Any]:
-        return {**self.data.recipe, "improved": {"iteration": number, "method": self.settings.search.method}}
+        improved = {"iteration": number, "method": self.settings.search.method}
+        return {**self.data.provenance(), "improved": improved}
 
     def evaluate(self, number: int) -> Iterator[Report]:
         """Best-of-N on the test problems; then the metrics of the iteration and of the loop so far."""

@@ -3,7 +3,7 @@
 Both losses are cross-entropy: over the tokens of the plan (never of the prompt), or over the cost-to-go.
 They are sums, with their counts beside them, so that batches and processes of unequal size add up exactly.
 
-Paper: Section 3 (policy), Section 4.3 (distributional heuristic).
+Paper: Section 3 (policy), Section 4.4 (distributional heuristic).
 """
 
 from collections.abc import Mapping

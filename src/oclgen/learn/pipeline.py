@@ -85,10 +85,11 @@ def learn(lesson: Lesson, say: Callable[[str], None]) -> bool:
 def gather(lesson: Lesson, say: Callable[[str], None]) -> float:
     """Problems with plans, until there are no more or their share of the time is over; returns seconds spent."""
     clock = lesson.work / "clock.json"
-    spent = before = float(read_table(clock)["data"]) if clock.exists() else 0.0
+    past = read_table(clock) if clock.exists() else {}
+    spent = before = float(past.get("data", 0.0))
     limit = DATA_SHARE * lesson.seconds
     started = time.monotonic()
-    if before < limit:
+    if max(before, float(past.get("complete_for", 0.0))) < limit:
         say(f"data: the teacher solves problems of {lesson.name} for up to {duration(limit - before)}")
         with closing(lectures(lesson, limit)) as tallies:
             for _ in tallies:
@@ -96,7 +97,7 @@ def gather(lesson: Lesson, say: Callable[[str], None]) -> float:
                 write_text(clock, json.dumps({"data": spent}))
                 if spent > limit:
                     break
-        write_text(clock, json.dumps({"data": limit}))
+        write_text(clock, json.dumps({"data": spent, "complete_for": limit}))
     counts = Counter(row["split"] for row in columns(lesson.data, ["split"]))
     say(f"data: {', '.join(f'{count} {split}' for split, count in counts.items())}")
     return spent

@@ -97,8 +97,9 @@ def folder_defaults(folder: Path) -> Defaults | None:
     """The folder's own, or those that come with the domain if it is one of the catalogue's."""
     if (folder / "defaults.toml").exists():
         return read_defaults(folder / "defaults.toml")
-    spec = find_spec(read_domain(folder / "domain.pddl"))
-    return spec.defaults if spec else None
+    domain = read_domain(folder / "domain.pddl")
+    spec = find_spec(domain)
+    return spec.defaults if spec and spec.defaults.domain == domain.name else None
 
 
 def from_file(index: int, file: Path) -> Problem:

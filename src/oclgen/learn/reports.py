@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from oclgen.learn.dataset import write_text
+
 PLAIN_LINE_SECONDS = 30.0
 
 
@@ -60,7 +62,7 @@ def keep_until(path: Path, step: int) -> None:
     if path.exists():
         lines = path.read_text(encoding="utf-8").splitlines()
         kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
-        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        write_text(path, "".join(f"{line}\n" for line in kept))
 
 
 def duration(seconds: float) -> str:

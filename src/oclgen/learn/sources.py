@@ -52,7 +52,7 @@ def open_sources(settings: TrainingSettings, world: World) -> Sources:
     training, validation = (Examples(store, vocabulary, batches(settings, world), symmetry) for store in stores)
     rows = data.rows("val") if settings.generation.problems else iter(())
     problems = tuple(row.problem for _, row in zip(range(settings.generation.problems), rows, strict=False))
-    return Sources(Origin(vocabulary, data.domain_text, data.recipe), training, validation, problems)
+    return Sources(Origin(vocabulary, data.domain_text, data.provenance()), training, validation, problems)
 
 
 def find_vocabulary(settings: TrainingSettings, data: Dataset) -> Vocabulary:

@@ -8,22 +8,14 @@ alike, so two different, highly symmetric problems may share a hash, but two equ
 
 import hashlib
 from collections import defaultdict
-from typing import TYPE_CHECKING
 
 from oclgen.pddl.model import ProblemInfo
-
-if TYPE_CHECKING:
-    from oclgen.pddl.task import PddlTask
 
 MAX_LEAVES = 64
 
 Label = tuple[str, str, str]
 Edge = tuple[int, tuple[int, ...]]
 """A fact or a goal: the rank of its label, and its objects."""
-
-
-def fingerprint(task: "PddlTask", meaningful_types: frozenset[str]) -> str:
-    return problem_fingerprint(task.info, meaningful_types)
 
 
 def problem_fingerprint(info: ProblemInfo, meaningful_types: frozenset[str]) -> str:

@@ -29,8 +29,6 @@ class PddlTask:
     def __init__(self, domain: Path | str, problem: Path | str) -> None:
         domain_source, problem_source = source(domain, "domain"), source(problem, "problem")
         self.info: ProblemInfo = parse_problem(problem_source, parse_domain(domain_source))
-        self.domain_text = domain_source.text.lower()
-        self.problem_text = problem_source.text.lower()
         self._describe(self.info)
         self._refuse_giants(problem_source.name)
         try:

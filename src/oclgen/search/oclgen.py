@@ -100,7 +100,7 @@ def further_chain(graph: SearchGraph, models: Models, settings: OclgenSettings) 
     """Where chains are on, one more now and then as long as there is no plan: where the first ones got stuck another
     one often does not."""
     due = graph.best_length is None and models.counters.iterations % CHAIN_AGAIN == 0
-    if due and settings.initial_rollouts == "chained":
+    if due and settings.initial_rollouts == "chained" and not models.budget.exhausted(models.counters.iterations):
         yield from chain(graph, models, settings)
 
 

@@ -53,7 +53,8 @@ class OclgenSettings:
     eliminate: bool = False
     """After an improvement leave out the actions that the best plan can do without (ours)."""
     pass_through: bool = False
-    """States that leave no choice are never open, and an expansion goes on to where there is one (ours)."""
+    """States that leave no choice are closed at once (a shorter way to one may reopen it), and an expansion goes on to
+    where there is one (ours)."""
 
     def __post_init__(self) -> None:
         check_choice("depth_selection", self.depth_selection, get_args(DepthSelection))

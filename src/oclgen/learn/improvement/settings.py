@@ -32,7 +32,7 @@ class Problems:
     seed: int = 0  # of drawing
     time_limit: str = "20m"  # of the teacher
     per_loop: int = 3000  # new training problems for each iteration
-    validation: int = 100  # the same in each iteration: searched like the others, they choose the checkpoint
+    validation: int = 100  # the same in each iteration: searched like the others, for the validation loss
     test: int = 1000  # never learned from
 
     def __post_init__(self) -> None:

@@ -16,11 +16,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from oclgen.data.collect import Tally, Teaching, collect
+from oclgen.data.dataset import Row, Writer
+from oclgen.data.dataset import open as open_dataset
+from oclgen.data.problems import problems
 from oclgen.domains import catalog
-from oclgen.learn.collect import Tally, Teaching, collect
-from oclgen.learn.dataset import Row, Writer
-from oclgen.learn.dataset import open as open_dataset
-from oclgen.learn.problems import problems
 
 
 def cost(name: str, count: int, workers: int) -> dict[str, float]:

@@ -18,7 +18,7 @@ from oclgen.domains import catalog
 from oclgen.inference import sampling
 from oclgen.inference.policy import ModelPolicy
 from oclgen.inference.rollout import Draft
-from oclgen.models import find_model
+from oclgen.model_folders import find_model
 from oclgen.pddl.domain import read_domain
 from oclgen.pddl.task import PddlTask
 

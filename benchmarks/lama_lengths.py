@@ -21,10 +21,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from oclgen import fast_downward
+from oclgen.classical import fast_downward
 from oclgen.domains import catalog
-from oclgen.parallel import run_unordered
 from oclgen.search.anytime import Budget, Counters, run
+from oclgen.support.parallel import run_unordered
 
 PAPER = {
     "blocksworld": (79.43, 1.50),
@@ -95,7 +95,7 @@ def solve_all(wanted: list[Job], out: Path, workers: int) -> list[Solved]:
 
 def from_data_set(folder: Path) -> tuple[str, list[int]]:
     """The domain, marked where the data set's ranges are not the paper's, and the lengths of all its splits."""
-    from oclgen.learn import dataset, problems
+    from oclgen.data import dataset, problems
 
     data = dataset.open(folder)
     name = str(data.recipe["source"])

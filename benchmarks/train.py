@@ -21,14 +21,14 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, TrainingArguments
 from transformers.utils import logging
 
+from oclgen.data.examples import Batch
 from oclgen.encoding.vocabulary import ACTIONS
-from oclgen.learn.examples import Batch
-from oclgen.learn.loop import Trainer as OwnTrainer
+from oclgen.learn.distributed import World
 from oclgen.learn.objectives import targets, tokens
 from oclgen.learn.settings import Data, Model, Optimizer, Run, Schedule, TrainingSettings
 from oclgen.learn.sources import open_sources
-from oclgen.learn.world import World
-from tests.learn.toy_data import make_dataset
+from oclgen.learn.trainer import Trainer as OwnTrainer
+from tests.data.toy_data import make_dataset
 
 LAYERS, HEADS, WIDTH = 4, 4, 128
 PROMPT, PLAN, WINDOW = 256, 80, 24

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from oclgen.learn.checkpoints import ship
+from oclgen.learn.export import ship
 
 policy, heuristic, model = map(Path, sys.argv[1:])
 for kind, checkpoint in (("policy", policy), ("heuristic", heuristic)):

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from oclgen.errors import InputError, InvalidPlanError
 from oclgen.interfaces import Plan, Task
-from oclgen.models import check_model, find_model, find_spec, model_settings
+from oclgen.model_folders import check_model, find_model, find_spec, model_settings
 from oclgen.pddl.domain import parse_domain
 from oclgen.pddl.problem import parse_problem
 from oclgen.pddl.source import source
@@ -71,7 +71,7 @@ def classical_plans(
     scratch: Path | None = None,
 ) -> Search:
     """Plans of a classical planner, as it finds them; its files are made in `scratch`."""
-    from oclgen import breadth_first, fast_downward
+    from oclgen.classical import breadth_first, fast_downward
 
     if method == breadth_first.METHOD:
         return breadth_first.search(domain_text, problem_text, budget, scratch=scratch)

@@ -15,10 +15,10 @@ import pytest
 
 from oclgen.bench.benchmark import Progress, read_metrics, run_benchmark
 from oclgen.bench.config import read_config
-from oclgen.bench.evaluation import Evaluation
 from oclgen.bench.journal import read_records
 from oclgen.bench.record import Curve, Estimate, Loop, Run
 from oclgen.errors import InputError
+from oclgen.report.evaluation import Evaluation
 from tests.bench.records import loop
 from tests.model_folder import write_random_model
 

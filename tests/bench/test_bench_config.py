@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from oclgen.bench.config import Config, read_config
-from oclgen.bench.paper import PAPER
-from oclgen.bench.results import ABLATIONS
 from oclgen.domains import catalog
 from oclgen.errors import InputError
+from oclgen.report.paper import PAPER
+from oclgen.report.results import ABLATIONS
 from oclgen.search import METHODS
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -7,10 +7,10 @@ import pytest
 
 from oclgen.bench.config import ProblemSource
 from oclgen.bench.problems import collect
+from oclgen.data import dataset
+from oclgen.data.dataset import Row, Writer
 from oclgen.domains import catalog
 from oclgen.errors import InputError
-from oclgen.learn import dataset
-from oclgen.learn.dataset import Row, Writer
 
 SPEC = catalog.load("blocksworld")
 

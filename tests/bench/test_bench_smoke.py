@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from oclgen import models
+from oclgen import model_folders as models
 from oclgen.bench.journal import read_records
 from oclgen.bench.record import Run
 from oclgen.cli import run as run_cli
 from oclgen.domains import catalog
-from tests.bench.test_bench_report import PICTURES, TABLES
 from tests.model_folder import write_random_model
+from tests.report.test_report_build import PICTURES, TABLES
 
 CONFIG = Path(__file__).parents[2] / "configs" / "smoke" / "main.toml"
 

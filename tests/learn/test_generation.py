@@ -4,14 +4,14 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from oclgen.data import dataset
 from oclgen.domains import catalog
 from oclgen.interfaces import Action, Rollout, State, Step, Task
-from oclgen.learn import dataset
 from oclgen.learn.generation import chain, completion
 from oclgen.learn.settings import Generation, read_settings
 from oclgen.learn.train import train
 from oclgen.pddl.task import PddlTask
-from tests.learn.toy_data import make_dataset, naive_plan
+from tests.data.toy_data import make_dataset, naive_plan
 
 SMOKE = Path(__file__).parent.parent.parent / "configs" / "smoke"
 

@@ -19,12 +19,12 @@ import torch
 from oclgen.checkpoint import load_checkpoint
 from oclgen.cli import run as run_cli
 from oclgen.errors import InputError, OclgenError
-from oclgen.learn import loop
-from oclgen.learn.checkpoints import load_state
-from oclgen.learn.loop import Trainer
+from oclgen.learn import trainer as loop
+from oclgen.learn.export import load_state
 from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.train import train
-from tests.learn.toy_data import make_dataset
+from oclgen.learn.trainer import Trainer
+from tests.data.toy_data import make_dataset
 
 SMOKE = Path(__file__).parent.parent.parent / "configs" / "smoke"
 SMALL = ["model.layers=1", "model.width=16", "model.inner=32", "run.log_every=1", "run.validate_every=4"]

@@ -8,11 +8,11 @@ import pytest
 
 from oclgen.interfaces import State, Step, Task
 from oclgen.search.anytime import Budget, Counters, Ending
-from oclgen.search.courses import Estimate
+from oclgen.search.context import Models, Trajectory, replay
 from oclgen.search.graph import ROOT, SearchGraph
-from oclgen.search.models import Models, Trajectory, replay
 from oclgen.search.oclgen import Expansion, assign_heuristics
 from oclgen.search.settings import OclgenSettings
+from oclgen.search.trajectories import Estimate
 from tests.search.invariants import CheckedGraph, keep_graphs
 from tests.search.running import solve
 from tests.toy import (

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from oclgen.bench.config import Config, EstimateSpec, RunSpec, memory, seconds
-from oclgen.bench.evaluation import OPTIMAL_METHODS
 from oclgen.bench.problems import Problem, absolute, digest
 from oclgen.errors import InputError
-from oclgen.models import find_model
+from oclgen.model_folders import find_model
 from oclgen.pddl.domain import read_domain
 from oclgen.planner import CLASSICAL
+from oclgen.report.evaluation import OPTIMAL_METHODS
 
 RESULT_NAME = "result.json"
 ESTIMATE_SECONDS = 3600.0

@@ -135,8 +135,8 @@ def candidates(source: ProblemSource) -> Iterator[Candidate]:
 
 
 def of_data_set(path: Path, split: str) -> Iterator[Candidate]:
-    from oclgen.learn import dataset
-    from oclgen.learn.optima import Optima
+    from oclgen.data import dataset
+    from oclgen.data.optima import Optima
 
     optima = Optima(path).lengths
     for row in dataset.open(path).rows(split):
@@ -145,7 +145,7 @@ def of_data_set(path: Path, split: str) -> Iterator[Candidate]:
 
 
 def of_folder(path: Path) -> Iterator[Candidate]:
-    from oclgen.learn.optima import Optima
+    from oclgen.data.optima import Optima
 
     optima = Optima(path).lengths
     for file in sorted(path.rglob("*.pddl")):
@@ -156,7 +156,7 @@ def of_folder(path: Path) -> Iterator[Candidate]:
 
 def excluded(source: ProblemSource) -> set[str]:
     """Fingerprints of the data sets that are to be kept out."""
-    from oclgen.learn import dataset
+    from oclgen.data import dataset
 
     return {
         row["fingerprint"]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, cast
 
-from oclgen.bench.statistics import length_at
+from oclgen.report.statistics import length_at
 
 Outcome = Literal["solved", "unsolved", "broken"]
 """Unsolved is a result; broken is a defect (a crash, a rejected plan, an unexpected exit code)."""

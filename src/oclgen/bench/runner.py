@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oclgen.bench.jobs import Job
-from oclgen.child import die_with_parent
 from oclgen.errors import InputError
+from oclgen.support.child_process import die_with_parent
 
 LOOK_SECONDS = 0.02
 THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")

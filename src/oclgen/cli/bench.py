@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from oclgen.cli.progress import LINE_SECONDS, duration
+from oclgen.support.progress import LINE_SECONDS, duration
 
 
 @click.command()

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from oclgen.cli.parameters import DURATION, MEMORY
-from oclgen.cli.progress import Progress
 from oclgen.errors import InputError
+from oclgen.support.progress import Progress
 
 TEACHERS = ("lama-first", "lama", "lmcut", "bfs", "oclgen")
 
@@ -48,7 +48,7 @@ def command(
     a model, our own. The same command again resumes a run that was stopped or killed; a larger --count extends a
     data set.
     """
-    from oclgen.learn import collect, dataset, problems
+    from oclgen.data import collect, dataset, problems
 
     if model is not None and teacher != "oclgen":
         raise click.UsageError("--model is for --teacher oclgen")

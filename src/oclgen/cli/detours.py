@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from oclgen.cli.parameters import DURATION, MEMORY
-from oclgen.cli.progress import Progress
+from oclgen.support.progress import Progress
 
 
 @click.command()
@@ -36,8 +36,8 @@ def command(
     training problem some states are drawn, a few random actions away from its plan, and solved by breadth-first
     search, so this is for domains whose state spaces it can walk. The same command again resumes.
     """
-    from oclgen.learn import dataset
-    from oclgen.learn.detours import Detours, add_detours
+    from oclgen.data import dataset
+    from oclgen.data.off_plan import Detours, add_detours
 
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what is done is put in order
     detours = Detours(states, walk, time_limit, memory_limit, random_seed)

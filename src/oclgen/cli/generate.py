@@ -23,9 +23,9 @@ def command(name: str, count: int, random_seed: int, out: Path, settings: tuple[
     NAME is blocksworld, labyrinth, logistics, sokoban or a folder with domain.pddl, generator.py and defaults.toml.
     Without --set the parameters come from the paper's ranges.
     """
-    from oclgen.cli.progress import Progress
     from oclgen.domains import catalog
     from oclgen.domains.folder import write_problems
+    from oclgen.support.progress import Progress
 
     spec = catalog.load(name)
     changes = catalog.overrides(spec, settings)

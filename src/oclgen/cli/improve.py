@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from oclgen.cli.progress import Progress
+from oclgen.support.progress import Progress
 
 
 @click.command()
@@ -34,8 +34,8 @@ def command(
     """
     if config is None and not resume:
         raise click.UsageError("give --config FILE (or --resume with the --out DIR of a loop)")
-    from oclgen.learn.improve import Finding, improve
-    from oclgen.learn.improvement.settings import read_settings
+    from oclgen.improve.loop import Finding, improve
+    from oclgen.improve.settings import read_settings
 
     changes = list(overrides)
     if data is not None:

@@ -21,7 +21,7 @@ def command(domain: str, seconds: float, out: Path, workers: int, seed: int) -> 
     folder with a generator; then problems are drawn. The model in OUT is ready for: oclgen solve --model OUT. The same
     command again goes on where the last one stopped.
     """
-    from oclgen.learn.pipeline import Lesson, learn, report
+    from oclgen.pipeline.learn import Lesson, learn, report
 
     lesson = Lesson(domain, out, seconds, workers, seed)
     if not learn(lesson, click.echo):

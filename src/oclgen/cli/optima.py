@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from oclgen.cli.parameters import DURATION, MEMORY
-from oclgen.cli.progress import Progress
+from oclgen.support.progress import Progress
 
 
 @click.command()
@@ -22,7 +22,7 @@ def command(folder: Path, split: str, limit: int | None, time_limit: float, memo
     FOLDER is a data set, or a folder with domain.pddl and problems. The same command again goes on where it
     stopped; problems that were not proved are tried again only with a longer time limit.
     """
-    from oclgen.learn import optima
+    from oclgen.data import optima
 
     results = optima.prove_all(
         folder, split=split, limit=limit, time_limit=time_limit, memory_limit=memory_limit, workers=workers

@@ -14,7 +14,8 @@ def command(folders: tuple[Path, ...], out: Path | None) -> None:
     Markdown, LaTeX, CSV, PNG, SVG, one self-contained HTML page, and lab's properties file. Runs nothing; tables that
     the records do not allow are listed with what they lack.
     """
-    from oclgen.bench import documents, report
+    from oclgen.report import build as report
+    from oclgen.report import documents
 
     evaluation = report.read(folders)
     made = report.make(evaluation)

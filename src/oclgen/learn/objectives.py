@@ -14,8 +14,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from oclgen.checkpoint import ModelSettings
+from oclgen.data.examples import Batch
 from oclgen.encoding import Vocabulary
-from oclgen.learn.examples import Batch
 from oclgen.learn.networks import HeuristicNetwork, PlanStartHeuristic, PolicyNetwork
 
 

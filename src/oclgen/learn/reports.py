@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from oclgen.learn.dataset import write_text
+from oclgen.data.dataset import write_text
 
 PLAIN_LINE_SECONDS = 30.0
 

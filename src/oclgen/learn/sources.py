@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
+from oclgen.data import dataset
+from oclgen.data.dataset import Dataset
+from oclgen.data.example_store import Store, open_store
+from oclgen.data.examples import BatchSettings, Examples
 from oclgen.domains import catalog
 from oclgen.domains.catalog import DomainSpec
 from oclgen.encoding import Vocabulary, build_vocabulary
 from oclgen.errors import InputError
-from oclgen.learn import dataset
-from oclgen.learn.checkpoints import Origin
-from oclgen.learn.dataset import Dataset
-from oclgen.learn.example_store import Store, open_store
-from oclgen.learn.examples import BatchSettings, Examples
+from oclgen.learn.distributed import World
+from oclgen.learn.export import Origin
 from oclgen.learn.settings import TrainingSettings
-from oclgen.learn.world import World
 from oclgen.pddl.domain import read_domain
 
 

@@ -16,12 +16,12 @@ from types import FrameType
 import torch
 
 from oclgen.errors import InputError
-from oclgen.learn.checkpoints import load_state
-from oclgen.learn.loop import Completion, Trainer
+from oclgen.learn.distributed import join_world
+from oclgen.learn.export import load_state
 from oclgen.learn.reports import Reporter, duration
 from oclgen.learn.settings import TrainingSettings, read_settings, save_settings
 from oclgen.learn.sources import Sources, open_sources
-from oclgen.learn.world import join_world
+from oclgen.learn.trainer import Completion, Trainer
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import random
 
 from oclgen.interfaces import Heuristic, Policy, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.courses import Estimate, add_course, back_up, close_forced
+from oclgen.search.context import Models
 from oclgen.search.graph import ROOT, SearchGraph
-from oclgen.search.models import Models
 from oclgen.search.settings import BestFirstSettings
+from oclgen.search.trajectories import Estimate, add_course, back_up, close_forced
 
 
 def best_first_search(

@@ -8,7 +8,7 @@ from math import inf
 
 from oclgen.interfaces import Heuristic, Plan, Policy, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.models import Models
+from oclgen.search.context import Models
 from oclgen.search.settings import BestOfNSettings
 
 

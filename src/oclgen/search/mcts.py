@@ -15,7 +15,7 @@ from math import ceil, inf, pow, sqrt
 
 from oclgen.interfaces import Action, Heuristic, Plan, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.models import Models
+from oclgen.search.context import Models
 from oclgen.search.settings import MctsSettings
 
 

@@ -17,11 +17,11 @@ from math import inf
 
 from oclgen.interfaces import Heuristic, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.courses import UNKNOWN, Estimate, Estimates, add_course, back_up, close_forced, evaluated_h
+from oclgen.search.context import Models, Trajectory
 from oclgen.search.graph import ROOT, Order, SearchGraph
-from oclgen.search.improvements import improvements
-from oclgen.search.models import Models, Trajectory
+from oclgen.search.incumbent import improvements
 from oclgen.search.settings import OclgenSettings
+from oclgen.search.trajectories import UNKNOWN, Estimate, Estimates, add_course, back_up, close_forced, evaluated_h
 
 CHAIN_PATIENCE, LATER_CHAIN_PATIENCE = 30, 5
 """A chain of rollouts gives up after so many stretches that come no nearer to the goal; sooner once there is a plan."""

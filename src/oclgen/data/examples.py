@@ -1,0 +1,288 @@
+"""Training batches: which examples, in which order, under which names, as padded arrays.
+
+An example is one plan from one offset on: the state there, the goal, and the actions that remain (policy) or how
+many they are (heuristic). Each epoch draws a new offset for every plan (action compilation), orders examples by
+length, cuts them into batches that fit a token budget, and shuffles the batches. Every batch is a pure function
+of the settings and its `Position`, so resuming is exact, and with several processes each takes every
+`world`-th example of the same batch: the number of processes changes nothing but the speed.
+
+Object names that carry no meaning are permuted inside their pool, anew for every example, over the whole pool:
+a model trained on 25 blocks meets all 40 names. Where names carry meaning, a domain may know symmetries (the cities of
+Logistics can change places), and every example is seen under a random one.
+
+Paper: Section 4.5 and Appendix "Data Augmentation via Action Compilation"; shuffled names: the appendix's
+experiment on larger numbers of blocks.
+"""
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oclgen.checkpoint import ENCODINGS
+from oclgen.data.example_store import Store
+from oclgen.domains.catalog import Symmetry
+from oclgen.encoding import Vocabulary
+from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT
+from oclgen.errors import InputError
+
+KINDS = ("policy", "heuristic")
+Longs = NDArray[np.int64]
+Batch = dict[str, Longs]
+"""`prompt` [examples, longest, columns] and `prompt_len`, zero-padded; for a policy `plan` (the tokens to predict,
+so without `<actions>`) and `plan_len`; for a heuristic `cost`."""
+
+
+class Position(NamedTuple):
+    """Where in the endless stream of batches; what a checkpoint keeps to resume."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """What decides every batch."""
+
+    kind: str
+    encoding: str
+    tokens: int | None = None
+    """Prompt and plan tokens in a batch, padding included, over all processes. A longer example comes alone."""
+    examples: int | None = None
+    """Or the number of examples in a batch, over all processes."""
+    window: int | None = None
+    """Actions to predict after the offset; `<end>` only where the plan ends inside. None: all."""
+    positions: int | None = None
+    """Tokens to predict at most; what comes after them is cut off."""
+    compile: bool = True
+    """Random offsets; without, every example starts at the initial state."""
+    shuffle_names: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or self.encoding not in ENCODINGS:
+            raise InputError(f"no batches of kind '{self.kind}' in encoding '{self.encoding}'")
+        if (self.tokens is None) == (self.examples is None):
+            raise InputError("a batch is limited by tokens or by examples")
+        if any(limit is not None and limit < 1 for limit in (self.tokens, self.examples, self.window)):
+            raise InputError("tokens, examples and window must be positive")
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One pass over the plans: an offset for each, and batches as lists of instances."""
+
+    offset: Longs
+    prompt_len: Longs
+    plan_len: Longs
+    batches: list[Longs]
+
+
+class Examples:
+    """The stream of batches from a store."""
+
+    def __init__(
+        self, store: Store, vocabulary: Vocabulary, settings: BatchSettings, symmetry: Symmetry | None = None
+    ) -> None:
+        self.store = store
+        self.vocabulary = vocabulary
+        self.settings = settings
+        self.symmetry = symmetry
+        self.epoch = lru_cache(maxsize=2)(self._epoch)
+
+    def stream(self, position: Position, rank: int = 0, world: int = 1) -> Iterator[tuple[Position, Batch]]:
+        """Batches from `position` on, without end, each with the position that follows it."""
+        epoch, first = position
+        while True:
+            for number in range(first, len(self.epoch(epoch).batches)):
+                yield Position(epoch, number + 1), self.batch(Position(epoch, number), rank, world)
+            epoch, first = epoch + 1, 0
+
+    def validation(self, rank: int = 0, world: int = 1) -> Iterator[Batch]:
+        """Every plan once, from the same offset and under the same names each time."""
+        for number in range(len(self.epoch(0).batches)):
+            yield self.batch(Position(0, number), rank, world)
+
+    def batch(self, position: Position, rank: int = 0, world: int = 1) -> Batch:
+        """The share of process `rank` of `world` in the batch at a position; empty where there are too few examples."""
+        epoch = self.epoch(position.epoch)
+        instances = epoch.batches[position.batch]
+        names = self._names(instances, position)[rank::world]
+        instances = instances[rank::world]
+        offset = epoch.offset[instances]
+        prompt, prompt_len = self._prompts(instances, offset, names)
+        if self.settings.kind == "heuristic":
+            cost = self.store.step_begin[instances + 1] - self.store.step_begin[instances] - 1 - offset
+            return {"prompt": prompt, "prompt_len": prompt_len, "cost": cost}
+        plan, plan_len = self._plans(instances, offset, epoch.plan_len[instances], names)
+        return {"prompt": prompt, "prompt_len": prompt_len, "plan": plan, "plan_len": plan_len}
+
+    def _epoch(self, number: int) -> Epoch:
+        store, settings = self.store, self.settings
+        rng = np.random.default_rng([settings.seed, number, 0])
+        length = store.length
+        choices = length + 1 if settings.kind == "heuristic" else np.maximum(length, 1)
+        chosen = rng.random(len(store)) * choices
+        offset = chosen.astype(np.int64) if settings.compile else np.zeros(len(store), np.int64)
+        offset = store.next_choice[store.step_begin[:-1] + offset] - store.step_begin[:-1]
+        prompt_len = store.step_prompt(settings.encoding)[store.step_begin[:-1] + offset].astype(np.int64)
+        plan_len = plan_lengths(store, offset, settings.window) if settings.kind == "policy" else 0 * prompt_len
+        if settings.positions is not None:
+            plan_len = np.minimum(plan_len, settings.positions)
+        batches = cut(prompt_len, plan_len, settings, rng)
+        return Epoch(offset, prompt_len, plan_len, [batches[i] for i in rng.permutation(len(batches))])
+
+    def _names(self, instances: Longs, position: Position) -> Longs:
+        """For each example a table: argument (as in atoms rows, 0 = none) -> argument under its new name."""
+        table = np.tile(np.arange(len(self.vocabulary.objects) + 1), (len(instances), 1))
+        seed = [self.settings.seed, position.epoch, 1 + position.batch]
+        if self.settings.shuffle_names:
+            self._shuffle(table, np.random.default_rng(seed))
+        if self.symmetry is not None:
+            self._rename(table, instances, self.symmetry, random.Random("/".join(map(str, seed))))
+        return table
+
+    def _shuffle(self, table: Longs, rng: np.random.Generator) -> None:
+        for pool in self.vocabulary.pools:
+            if not pool.meaningful:
+                ids = self.vocabulary.pool_ids(pool)
+                first = ids.start - self.vocabulary.first_object + 1
+                columns = slice(first, first + len(ids))
+                table[:, columns] = rng.permuted(table[:, columns], axis=1)
+
+    def _rename(self, table: Longs, instances: Longs, symmetry: Symmetry, rng: random.Random) -> None:
+        for row, instance in zip(table, instances, strict=True):
+            renaming = symmetry(self._objects(instance), rng)
+            row[self._arguments(renaming)] = row[self._arguments(renaming.values())]
+
+    def _objects(self, instance: int) -> list[str]:
+        """The objects of which atoms of an instance speak."""
+        begin, end = self.store.row_begin[instance : instance + 2]
+        arguments = np.unique(self.store.rows[begin:end, 2:]).tolist()
+        return [self.vocabulary.objects[argument - 1] for argument in arguments if argument]
+
+    def _arguments(self, names: Iterable[str]) -> list[int]:
+        shift = self.vocabulary.first_object - 1
+        return [self.vocabulary.object_ids[name] - shift for name in names]
+
+    def _prompts(self, instances: Longs, offset: Longs, names: Longs) -> tuple[Longs, Longs]:
+        rows, owner = state_rows(self.store, instances, offset)
+        rows[:, 2:] = names[owner[:, None], rows[:, 2:]]
+        if self.settings.encoding == "words":
+            tokens, owner = to_words(rows, owner, len(instances), self.vocabulary)
+            return padded(tokens[:, None], owner, len(instances))
+        order = canonical_order(rows, owner, self.vocabulary)
+        return padded(rows[order], owner[order], len(instances))
+
+    def _plans(self, instances: Longs, offset: Longs, plan_len: Longs, names: Longs) -> tuple[Longs, Longs]:
+        store = self.store
+        begin = store.plan_begin[instances] + store.step_token[store.step_begin[instances] + offset]
+        flat, owner = ranges(begin, begin + plan_len)
+        tokens = store.plan[flat].astype(np.int64)
+        shift = self.vocabulary.first_object - 1
+        argument = np.maximum(tokens - shift, 0)
+        tokens = np.where(argument > 0, names[owner, argument] + shift, tokens)
+        plan, _ = padded(tokens[:, None], owner, len(instances))
+        return plan[:, :, 0], plan_len
+
+
+def plan_lengths(store: Store, offset: Longs, window: int | None) -> Longs:
+    """Tokens to predict from each instance's offset on, `<end>` included where it is inside the window."""
+    last = store.length if window is None else np.minimum(offset + window, store.length)
+    first_step = store.step_begin[:-1]
+    ends = (last == store.length).astype(np.int64)
+    tokens: Longs = store.step_token[first_step + last] - store.step_token[first_step + offset] + ends
+    return tokens
+
+
+def cut(prompt_len: Longs, plan_len: Longs, settings: BatchSettings, rng: np.random.Generator) -> list[Longs]:
+    """Batches of examples of like lengths, each within the limit when padded (or a single example).
+
+    Prompt and plan are padded apart, so both lengths should be alike: examples are split by prompt length into
+    strips, and ordered by plan length inside a strip, up and down in turns so that neighbours stay alike.
+    """
+    shuffled = rng.permutation(len(prompt_len))
+    prompt_len, plan_len = prompt_len[shuffled], plan_len[shuffled]
+    tokens = settings.tokens or np.inf
+    examples = settings.examples or len(prompt_len)
+    count = max(len(prompt_len) / examples, float(np.sum(prompt_len + plan_len)) / tokens)
+    strips = max(1, round(count**0.5))
+    by_prompt = np.argsort(prompt_len, kind="stable")
+    strip = np.empty_like(by_prompt)
+    strip[by_prompt] = np.arange(len(by_prompt)) * strips // max(1, len(by_prompt))
+    order = np.lexsort((prompt_len, np.where(strip % 2 == 0, plan_len, -plan_len), strip))
+    bounds = _bounds(prompt_len[order].tolist(), plan_len[order].tolist(), tokens, examples)
+    return np.split(shuffled[order], bounds[1:-1])
+
+
+def _bounds(prompt_len: list[int], plan_len: list[int], tokens: float, examples: int) -> list[int]:
+    """Where each batch begins, and the end. The last two share evenly, so that none is a mere remainder."""
+    bounds = [0]
+    longest_prompt = longest_plan = 0
+    for i, (prompt, plan) in enumerate(zip(prompt_len, plan_len, strict=True)):
+        longest_prompt, longest_plan = max(longest_prompt, prompt), max(longest_plan, plan)
+        size = i + 1 - bounds[-1]
+        if size > examples or (size * (longest_prompt + longest_plan) > tokens and size > 1):
+            bounds.append(i)
+            longest_prompt, longest_plan = prompt, plan
+    end = len(prompt_len)
+    middle = (bounds[-2] + end) // 2 if len(bounds) > 1 else end
+    if middle < bounds[-1] and (end - middle) * (max(prompt_len[middle:]) + max(plan_len[middle:])) <= tokens:
+        bounds[-1] = middle
+    return [*bounds, end]
+
+
+def ranges(begin: Longs, end: Longs) -> tuple[Longs, Longs]:
+    """The numbers of all ranges begin[i]:end[i], one after the other, and for each number its i."""
+    sizes = end - begin
+    owner = np.repeat(np.arange(len(begin)), sizes)
+    first = np.cumsum(sizes) - sizes
+    return np.arange(len(owner)) + (begin - first)[owner], owner
+
+
+def state_rows(store: Store, instances: Longs, offset: Longs) -> tuple[Longs, Longs]:
+    """Rows (state and goal) of each instance at its offset, and the example that each row belongs to."""
+    flat, owner = ranges(store.row_begin[instances], store.row_begin[instances + 1])
+    step = offset[owner]
+    true = (store.start[flat] <= step) & (step < store.stop[flat])
+    return store.rows[flat[true]].astype(np.int64), owner[true]
+
+
+def canonical_order(rows: Longs, owner: Longs, vocabulary: Vocabulary) -> Longs:
+    """Example by example, and inside one as the encodings do: state before goal, then by ids."""
+    columns = [owner, rows[:, 1], rows[:, 0], *rows[:, 2:].T]
+    sizes = [3, len(vocabulary.predicates), *[len(vocabulary.objects) + 1] * vocabulary.slots]
+    if np.prod([float(owner[-1] + 1) if len(owner) else 1.0, *sizes], dtype=float) >= 2.0**62:
+        return np.lexsort(columns[::-1])
+    key = columns[0]
+    for column, size in zip(columns[1:], sizes, strict=True):
+        key = key * size + column
+    return np.argsort(key)
+
+
+def to_words(rows: Longs, owner: Longs, examples: int, vocabulary: Vocabulary) -> tuple[Longs, Longs]:
+    """The words of each example's prompt, one after the other, and the example that each word belongs to."""
+    order = canonical_order(rows, owner, vocabulary)
+    rows, owner = rows[order], owner[order]
+    words = rows[:, 2:] + (vocabulary.first_object - 1)
+    words = np.column_stack([np.full(len(rows), NOT), rows[:, 0] + vocabulary.first_predicate, words])
+    used = np.column_stack([rows[:, 1] == 2, np.ones(len(rows), bool), rows[:, 2:] > 0])
+    marks = np.zeros((2 * examples, words.shape[1]), np.int64)
+    marks[:examples, 1], marks[examples:, 1] = BEGIN, GOAL
+    place = np.concatenate([owner * 4 + 1 + 2 * (rows[:, 1] > 0), np.arange(examples) * 4, np.arange(examples) * 4 + 2])
+    order = np.argsort(place, kind="stable")
+    used = np.concatenate([used, marks > 0])[order]
+    return np.concatenate([words, marks])[order][used], np.repeat(place[order] // 4, used.sum(axis=1))
+
+
+def padded(items: Longs, owner: Longs, examples: int) -> tuple[Longs, Longs]:
+    """Items [all, columns], grouped by owner -> [examples, longest, columns] with zeros at the end, and lengths."""
+    lengths = np.bincount(owner, minlength=examples)
+    first = np.cumsum(lengths) - lengths
+    array = np.zeros((examples, int(lengths.max(initial=0)), items.shape[1]), np.int64)
+    array[owner, np.arange(len(owner)) - first[owner]] = items
+    return array, lengths

@@ -1,0 +1,126 @@
+"""Proven optimal plan lengths, kept beside the problems they belong to.
+
+`optima.json` maps a problem (its name in a data set, its path within a folder) to the length of a shortest
+plan, proved by A* with LM-cut. What could not be proved is remembered with the seconds it was given, so that
+another run goes on with the rest and tries again only with more time. Paper: Section 5 (optimality gaps).
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from oclgen.classical import fast_downward
+from oclgen.data import dataset
+from oclgen.data.problems import folder_defaults
+from oclgen.errors import InputError, InvalidPlanError, OclgenError
+from oclgen.pddl.source import read_file
+from oclgen.pddl.validate import validate
+from oclgen.search.anytime import Budget, Counters, Ending, run
+from oclgen.support.parallel import run_unordered
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What to prove, and with how much."""
+
+    name: str
+    domain: str
+    problem: str
+    translate_options: tuple[str, ...]
+    time_limit: float
+    memory_limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """`length` is None where the limit came first or there is no plan."""
+
+    name: str
+    length: int | None
+    seconds: float
+
+
+class Optima:
+    """`optima.json` and its list of failed attempts; both are whole at any moment."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "optima.json"
+        self._tried_path = folder / "optima-unproved.json"
+        self.lengths: dict[str, int] = read_json(self._path)
+        self.tried: dict[str, float] = read_json(self._tried_path)
+
+    def settled(self, name: str, time_limit: float) -> bool:
+        return name in self.lengths or self.tried.get(name, -1.0) >= time_limit
+
+    def add(self, proved: Proved, time_limit: float) -> None:
+        if proved.length is None:
+            self.tried[proved.name] = time_limit
+            dataset.write_text(self._tried_path, json.dumps(self.tried, indent=0) + "\n")
+        else:
+            self.lengths[proved.name] = proved.length
+            dataset.write_text(self._path, json.dumps(self.lengths, indent=0) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    return table
+
+
+def prove_all(
+    folder: Path, *, split: str, limit: int | None, time_limit: float, memory_limit: int, workers: int
+) -> Iterator[tuple[int, Proved | None]]:
+    """Settle the first `limit` problems; yield how many are left, first with None and then after each result."""
+    with dataset.locked(folder, "optima.lock"):
+        optima = Optima(folder)
+        wanted = [name for name, _ in islice(problems(folder, split), limit)]
+        left = {name for name in wanted if not optima.settled(name, time_limit)}
+        yield len(left), None
+        domain, options = read_file(folder / "domain.pddl", "domain").text, translate_options(folder)
+        jobs = (
+            Proof(name, domain, text, options, time_limit, memory_limit)
+            for name, text in islice(problems(folder, split), limit)
+            if name in left
+        )
+        for done, proved in enumerate(run_unordered(prove, jobs, workers), 1):
+            optima.add(proved, time_limit)
+            yield len(left) - done, proved
+
+
+def problems(folder: Path, split: str) -> Iterator[tuple[str, str]]:
+    """Names and texts: rows of a data set, or the files of a folder."""
+    if (folder / "recipe.json").exists():
+        yield from ((row.name, row.problem) for row in dataset.open(folder).rows(split))
+        return
+    files = sorted(path for path in folder.rglob("*.pddl") if path.name != "domain.pddl")
+    if not files:
+        raise InputError(f"{folder}: neither a data set nor a folder with problems")
+    for path in files:
+        yield str(path.relative_to(folder)), read_file(path, "problem").text
+
+
+def translate_options(folder: Path) -> tuple[str, ...]:
+    if (folder / "recipe.json").exists():
+        return tuple(dataset.open(folder).recipe["translate_options"])
+    defaults = folder_defaults(folder)
+    return defaults.teacher.translate_options if defaults else ()
+
+
+def prove(job: Proof) -> Proved:
+    budget = Budget(job.time_limit, memory_bytes=job.memory_limit)
+    plans = fast_downward.search("lmcut", job.domain, job.problem, budget, translate_options=job.translate_options)
+    try:
+        result = run(plans, budget, Counters())
+    except OclgenError as error:
+        raise type(error)(f"{job.name}: {error}") from None
+    if result.plan is None or result.ending is not Ending.EXHAUSTED:
+        return Proved(job.name, None, result.seconds)
+    verdict = validate(job.domain, job.problem, result.plan)
+    if not verdict.valid:
+        raise InvalidPlanError(f"{job.name}: Fast Downward's plan is not valid: {verdict.reason}")
+    return Proved(job.name, len(result.plan), result.seconds)

@@ -1,0 +1,108 @@
+"""Where a data set's problems come from: drawn from a domain's distribution, or a user's own folder.
+
+A user's folder is laid out as in the IPC learning track: `domain.pddl`, `training/*.pddl`, and optionally
+`training_plans/*.plan`. In both cases problem number `index` is always the same problem.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oclgen.domains import catalog
+from oclgen.domains.defaults import Defaults, Range, read_defaults
+from oclgen.errors import InputError
+from oclgen.model_folders import find_spec
+from oclgen.pddl.domain import read_domain
+from oclgen.pddl.source import read_file
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """`plan_file` is a plan that came with the problem, so that no teacher is needed."""
+
+    index: int
+    name: str
+    text: str
+    parameters: dict[str, int]
+    file: Path | None = None
+    plan_file: Path | None = None
+
+
+@dataclass(frozen=True)
+class Problems:
+    """Problems by number; `None` past the last one. `recipe` is what they depend on."""
+
+    domain_text: str
+    get: Callable[[int], Problem | None]
+    defaults: Defaults | None
+    recipe: dict[str, Any]
+
+    @property
+    def translate_options(self) -> tuple[str, ...]:
+        return self.defaults.teacher.translate_options if self.defaults else ()
+
+    @property
+    def meaningful_types(self) -> frozenset[str]:
+        """Types whose objects are known by name: renaming them makes another problem."""
+        pools = self.defaults.encoding.pool if self.defaults else ()
+        return frozenset(name for pool in pools if pool.meaningful for name in pool.types)
+
+
+def problems(name: str, seed: int, settings: Sequence[str]) -> Problems:
+    """Those of a domain of the catalogue or, if `name` is a folder with `training/`, those in it."""
+    folder = Path(name)
+    if name not in catalog.names() and (folder / "training").is_dir():
+        if settings:
+            raise InputError(f"{folder}: its problems are given, not drawn; leave out {settings[0]!r}")
+        return from_folder(folder)
+    return from_domain(name, seed, settings)
+
+
+def from_domain(name: str, seed: int, settings: Sequence[str]) -> Problems:
+    spec = catalog.load(name)
+    changes = catalog.overrides(spec, settings)
+
+    def get(index: int) -> Problem:
+        drawn = catalog.draw(spec, seed, index, changes)
+        return Problem(index, drawn.name, drawn.text, drawn.parameters)
+
+    ranges = {key: spelled(values) for key, values in {**spec.defaults.generate, **changes}.items()}
+    return Problems(spec.domain_text, get, spec.defaults, {"source": spec.name, "ranges": ranges})
+
+
+def spelled(values: Range) -> str:
+    """`3..25 log`, `3,5,8 uniform`."""
+    low, high = min(values.values), max(values.values)
+    whole = values.values == tuple(range(low, high + 1))
+    return f"{low}..{high} {values.weights}" if whole else f"{','.join(map(str, values.values))} {values.weights}"
+
+
+def from_folder(folder: Path) -> Problems:
+    """Files in an order that has nothing to do with their names, which often go from easy to hard."""
+    files = sorted((folder / "training").glob("*.pddl"), key=lambda file: hashlib.sha256(file.name.encode()).digest())
+    if not files:
+        raise InputError(f"{folder / 'training'}: holds no .pddl file")
+
+    def get(index: int) -> Problem | None:
+        return from_file(index, files[index]) if index < len(files) else None
+
+    domain_text = read_file(folder / "domain.pddl", "domain").text
+    recipe = {"source": folder.resolve().name, "ranges": {}}
+    return Problems(domain_text, get, folder_defaults(folder), recipe)
+
+
+def folder_defaults(folder: Path) -> Defaults | None:
+    """The folder's own, or those that come with the domain if it is one of the catalogue's."""
+    if (folder / "defaults.toml").exists():
+        return read_defaults(folder / "defaults.toml")
+    domain = read_domain(folder / "domain.pddl")
+    spec = find_spec(domain)
+    return spec.defaults if spec and spec.defaults.domain == domain.name else None
+
+
+def from_file(index: int, file: Path) -> Problem:
+    plan_file = file.parent.parent / "training_plans" / f"{file.stem}.plan"
+    text = read_file(file, "problem").text
+    return Problem(index, file.stem, text, {}, file, plan_file if plan_file.exists() else None)

@@ -1,0 +1,128 @@
+"""Finetuning: both networks go on learning from where they stand, by the ordinary training loop, side by side.
+
+Paper: tab:ft_hyperparameters, tab:ft_hyperparameters_heuristic_model.
+"""
+
+import io
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from oclgen.checkpoint import KINDS, read_settings, read_vocabulary
+from oclgen.data import dataset
+from oclgen.data.example_store import JOB_ROWS, open_store
+from oclgen.errors import InputError, OclgenError
+from oclgen.improve.settings import Finetuning, ImproveSettings
+from oclgen.learn.settings import Model, TrainingSettings
+from oclgen.support.parallel import run_unordered
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A training run that has a folder; `run/last` becomes the checkpoint `target`."""
+
+    settings: TrainingSettings
+    run: Path
+    target: Path
+
+
+def finetune(settings: ImproveSettings, before: Path, folder: Path, workers: int) -> Iterator[str]:
+    """From the model in `before` to the one in `folder`; the kind of each network as it is finished."""
+    courses = [
+        Course(
+            training_settings(kind, settings.tuning(kind), before / kind, folder / "data"),
+            folder / "training" / kind,
+            folder / kind,
+        )
+        for kind in KINDS
+        if not (folder / kind).exists()
+    ]
+    for course in courses:
+        encode(course, workers)
+    yield from run_unordered(follow, courses, min(workers, len(courses)))
+
+
+def check_window(window: int, policy: Path) -> None:
+    """Refuse windows that do not fit into the network's plan positions."""
+    longest = 1 + max(operator.arity for operator in read_vocabulary(policy / "vocabulary.json").operators)
+    shape = read_settings(policy / "settings.json")
+    places = shape.max_plan
+    if shape.plans == "whole" and window * longest + 1 > places:
+        raise InputError(f"policy.data.window is {window}, but {places} plan positions hold {(places - 1) // longest}")
+
+
+def encode(course: Course, workers: int) -> None:
+    """Make the examples here, with all workers; the training runs, workers themselves, find them made."""
+    data = dataset.open(course.settings.data.path)
+    vocabulary = read_vocabulary(Path(course.settings.run.initial) / "vocabulary.json")
+    for split in ("train", "val"):
+        processes = min(workers, 1 + data.count(split) // JOB_ROWS)
+        open_store(data, split, vocabulary, processes, course.settings.model.plans)
+
+
+def training_settings(kind: str, tuning: Finetuning, initial: Path, data: Path) -> TrainingSettings:
+    """The shape is that of the checkpoint to start from."""
+    shape = read_settings(initial / "settings.json")
+    sizes = {entry.name: getattr(shape, entry.name) for entry in fields(Model) if entry.name != "dropout"}
+    return TrainingSettings(
+        kind=kind,
+        model=Model(**sizes, dropout=tuning.dropout),
+        data=replace(tuning.data, path=str(data)),
+        optimizer=tuning.optimizer,
+        schedule=tuning.schedule,
+        run=replace(tuning.run, initial=str(initial)),
+    )
+
+
+def follow(course: Course) -> str:
+    """Train, or go on training after an interruption, and put the checkpoint in its place."""
+    from oclgen.learn.train import train
+
+    kind = course.settings.kind
+    with redirect_stdout(Prefixed(kind)):
+        outcome = train(course.settings, course.run, resume=(course.run / "state.pt").exists())
+    if outcome.reason == "interrupted":
+        raise OclgenError(f"finetuning the {kind} was interrupted; go on with --resume")
+    put_in_place(course.run / "last", course.target)
+    return kind
+
+
+def copy_model(model: Path, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind in KINDS:
+        if not (folder / kind).exists():
+            put_in_place(model / kind, folder / kind)
+    copy_solve_settings(model, folder)
+
+
+def copy_solve_settings(model: Path, folder: Path) -> None:
+    """The search settings that suit a model suit its descendants."""
+    if (model / "solve.toml").exists():
+        shutil.copy(model / "solve.toml", folder / "solve.toml")
+
+
+def put_in_place(source: Path, target: Path) -> None:
+    """A copy that appears whole."""
+    made = target.with_name(f".{target.name}.part")
+    shutil.rmtree(made, ignore_errors=True)
+    shutil.copytree(source, made)
+    made.rename(target)
+
+
+class Prefixed(io.TextIOBase):
+    """Whole lines to the standard output, each with the name of the network that it is about."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._pending = ""
+        self._out = sys.stdout
+
+    def write(self, text: str) -> int:
+        *lines, self._pending = (self._pending + text).split("\n")
+        for line in lines:
+            self._out.write(f"{self._name}: {line}\n")
+        self._out.flush()
+        return len(text)

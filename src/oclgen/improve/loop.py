@@ -1,0 +1,242 @@
+"""Self-improvement: search for better plans, finetune on them, and go on with the better models.
+
+Each iteration takes new training problems whose teacher's plans are known, searches every one of them with the present
+models, keeps the better plan, finetunes both networks on the result, and tries the new policy on the test problems.
+
+    OUT/settings.json  loop.json        the loop, and Best-of-N after each of its iterations
+    OUT/problems/                       the problems, where the loop draws them itself
+    OUT/iteration-0/                    the model to start from; iteration-1/ and so on are models, too:
+        policy/  heuristic/             checkpoints, for `--model OUT/iteration-1`
+        problems.json                   the numbers of its problems in the data set
+        searches.jsonl                  one line per finished search
+        data/                           the data set that it learned from
+        training/policy/ ...            the training runs
+        evaluation.jsonl  metrics.json  Best-of-N on the test problems
+
+Each of these appears whole, or line by line, and a resumed loop does only what is not there yet.
+
+Paper: Section 5.4, Appendix "Self-improvement Details".
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from oclgen.checkpoint import KINDS, load_checkpoint
+from oclgen.data import dataset
+from oclgen.data.dataset import Dataset, locked, write_text
+from oclgen.errors import InputError
+from oclgen.improve import finetune, metrics, pool
+from oclgen.improve import training_data as lessons
+from oclgen.improve.evaluation import Trial, Tried, try_policy
+from oclgen.improve.journal import Journal, read_lines
+from oclgen.improve.pool import Choice
+from oclgen.improve.searching import Job, Searched, search
+from oclgen.improve.settings import ImproveSettings, check_unchanged, save_settings
+from oclgen.planner import prepare
+from oclgen.support.parallel import run_unordered
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a stage is: of `total` things, `done`."""
+
+    stage: str
+    done: int
+    total: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A line about what has been reached."""
+
+    text: str
+
+
+Report = Progress | Finding
+
+
+def improve(
+    settings: ImproveSettings, folder: Path, model: Path | None, workers: int, resume: bool = False
+) -> Iterator[Report]:
+    """Run the loop, or go on with the one in `folder`; reports as it goes."""
+    begin(settings, folder, model, resume)
+    with locked(folder):
+        loop = Loop(settings, folder, workers)
+        yield from loop.draw_problems(0)
+        loop.check()
+        yield from loop.evaluate(0)
+        for number in range(1, settings.n_loop + 1):
+            yield from loop.draw_problems(number)
+            yield from loop.search(number)
+            yield from loop.learn(number)
+            yield from loop.evaluate(number)
+
+
+def begin(settings: ImproveSettings, folder: Path, model: Path | None, resume: bool) -> None:
+    """A new folder with the model to start from, or an old one with the same settings."""
+    saved = folder / "settings.json"
+    if resume:
+        if not saved.exists():
+            raise InputError(f"{folder}: no loop to resume here (there is no settings.json)")
+        check_unchanged(saved, settings)
+    elif saved.exists():
+        raise InputError(f"{folder}: holds a loop already; go on with it by --resume, or give another --out")
+    elif model is None:
+        raise InputError("a new loop needs a model to start from: give --model DIR")
+    else:
+        for kind in KINDS:
+            load_checkpoint(model / kind, kind)
+        finetune.copy_model(model, folder / "iteration-0")
+    save_settings(saved, settings)
+
+
+class Loop:
+    """The stages of an iteration; each does what is left to do."""
+
+    def __init__(self, settings: ImproveSettings, folder: Path, workers: int) -> None:
+        self.settings, self.out, self.workers = settings, folder, workers
+        if not settings.problems.path and not settings.problems.domain:
+            raise InputError("no problems: give --data DIR, problems.path or problems.domain")
+
+    def folder(self, number: int) -> Path:
+        return self.out / f"iteration-{number}"
+
+    @property
+    def data(self) -> Dataset:
+        return dataset.open(self.settings.problems.path or self.out / "problems")
+
+    def draw_problems(self, number: int) -> Iterator[Report]:
+        """Problems for an iteration, if the loop makes its own; then the choice among them."""
+        folder, asked = self.folder(number), self.settings.problems
+        folder.mkdir(exist_ok=True)
+        if (folder / "problems.json").exists():
+            return
+        if not asked.path:
+            total = asked.test + asked.validation + number * asked.per_loop
+            for tally in pool.draw(asked, self.out / "problems", number, self.workers):
+                yield Progress("drawing problems", tally.stored, total)
+        earlier = [self.choice(before) for before in range(number)]
+        chosen = pool.choose(self.data, asked, earlier, self.generator(number, "problems"))
+        chosen.save(folder / "problems.json")
+
+    def choice(self, number: int) -> Choice:
+        return Choice.load(self.folder(number) / "problems.json")
+
+    def generator(self, *names: object) -> random.Random:
+        """Randomness that depends on nothing but the seed and what it is for."""
+        return random.Random("/".join(map(str, (self.settings.seed, *names))))
+
+    def check(self) -> None:
+        """Refuse settings that the searches would refuse, before hours are spent."""
+        settings, choice = self.settings, self.choice(0)
+        row = pool.rows_of(self.data, choice.test[:1])[choice.test[0]]
+        for method, asked in (settings.search.method, settings.search), ("best-of-n", settings.evaluation):
+            prepare(
+                self.data.domain_text,
+                row.problem,
+                method=method,
+                model=self.folder(0),
+                profile=asked.profile,
+                settings=asked.settings,
+            )
+        finetune.check_window(settings.policy.data.window, self.folder(0) / "policy")
+
+    def search(self, number: int) -> Iterator[Report]:
+        """Search all problems of an iteration with the models of the one before."""
+        choice, before = self.choice(number), self.folder(number - 1)
+        data, asked = self.data, self.settings
+
+        def job(row: dataset.Row) -> Job:
+            seed = self.generator(number, "search", row.id).getrandbits(32)
+            return Job(row, data.domain_text, before, asked.search, asked.lessons, seed)
+
+        path = self.folder(number) / "searches.jsonl"
+        yield from self.recorded(f"iteration {number}: searching", path, search, job, (*choice.train, *choice.val))
+        if not (self.folder(number) / "data").exists():
+            yield Finding(metrics.search_line(number, self.searches(number)))
+
+    def searches(self, number: int) -> list[Searched]:
+        found = [Searched.from_json(line) for line in read_lines(self.folder(number) / "searches.jsonl")]
+        return sorted(found, key=lambda searched: searched.problem)
+
+    def recorded(
+        self,
+        stage: str,
+        path: Path,
+        work: Callable[[Any], Any],
+        job: Callable[[dataset.Row], Any],
+        numbers: Iterable[int],
+    ) -> Iterator[Report]:
+        """Do a job for each problem that has no line in a journal, and write the line."""
+        wanted = list(numbers)
+        finished = {line["problem"] for line in read_lines(path)}
+        left = [number for number in wanted if number not in finished]
+        if not left:
+            return
+        rows = pool.rows_of(self.data, left)
+        journal = Journal(path)
+        done = len(wanted) - len(left)
+        yield Progress(stage, done, len(wanted))
+        for result in run_unordered(work, (job(rows[number]) for number in left), self.workers):
+            journal.append(asdict(result))
+            done += 1
+            yield Progress(stage, done, len(wanted))
+        journal.close()
+
+    def learn(self, number: int) -> Iterator[Report]:
+        """Make the data set of an iteration and finetune both networks on it."""
+        folder = self.folder(number)
+        if not (folder / "data").exists():
+            counts = lessons.store(self.rows(number), folder / "data", self.recipe(number), self.data.domain_text)
+            listed = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+            yield Finding(f"iteration {number}: learning from {counts.total()} plans ({listed})")
+        for kind in finetune.finetune(self.settings, self.folder(number - 1), folder, self.workers):
+            yield Finding(f"iteration {number}: the {kind} is finetuned")
+        finetune.copy_solve_settings(self.folder(number - 1), folder)
+
+    def rows(self, number: int) -> Iterator[dataset.Row]:
+        """What is learned in an iteration."""
+        first = 1 if self.settings.lessons.bank else number
+        best = lessons.best_searches(each for past in range(first, number + 1) for each in self.searches(past))
+        rows = pool.rows_of(self.data, best)
+        yield from lessons.lessons(best, rows, self.settings.search.method)
+        count = round(self.settings.lessons.teacher * len(self.choice(number).train))
+        yield from lessons.teachers_rows(self.data, best, count, self.generator(number, "teacher"))
+
+    def recipe(self, number: int) -> dict[str, Any]:
+        improved = {"iteration": number, "method": self.settings.search.method}
+        return {**self.data.provenance(), "improved": improved}
+
+    def evaluate(self, number: int) -> Iterator[Report]:
+        """Best-of-N on the test problems; then the metrics of the iteration and of the loop so far."""
+        data, model = self.data, self.folder(number)
+
+        def trial(row: dataset.Row) -> Trial:
+            seed = self.generator("evaluation", row.id).getrandbits(32)
+            return Trial(row, data.domain_text, model, self.settings.evaluation, seed)
+
+        path, stage = model / "evaluation.jsonl", f"iteration {number}: best of {self.settings.evaluation.samples}"
+        if not (model / "metrics.json").exists():
+            yield from self.recorded(stage, path, try_policy, trial, self.choice(number).test)
+            searches = self.searches(number) if number else []
+            found = metrics.of_iteration(number, self.settings, model, self.tried(number), searches)
+            write_text(model / "metrics.json", json.dumps(found, indent=2) + "\n")
+        table = json.loads((model / "metrics.json").read_text(encoding="utf-8"))
+        self.summarise(number)
+        yield Finding(metrics.evaluation_line(table))
+
+    def tried(self, number: int) -> list[Tried]:
+        found = [Tried(**line) for line in read_lines(self.folder(number) / "evaluation.jsonl")]
+        return sorted(found, key=lambda tried: tried.problem)
+
+    def summarise(self, number: int) -> None:
+        tables = [
+            json.loads((self.folder(past) / "metrics.json").read_text(encoding="utf-8")) for past in range(number + 1)
+        ]
+        found = metrics.of_loop(self.settings, self.data, tables, [self.tried(past) for past in range(number + 1)])
+        write_text(self.out / "loop.json", json.dumps(found, indent=2) + "\n")

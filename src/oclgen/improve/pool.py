@@ -1,0 +1,84 @@
+"""Which problems an iteration works on: new ones first, chosen once and written down.
+
+The data set may grow while a loop runs, so a choice is kept in `problems.json` and never made again. Training problems
+come back only when all have had their turn; validation and test problems are the same in every iteration.
+"""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from oclgen.data import dataset
+from oclgen.data.collect import Tally, Teaching, collect
+from oclgen.data.dataset import Dataset, Row, write_text
+from oclgen.data.problems import problems as find_problems
+from oclgen.errors import InputError
+from oclgen.improve.settings import Problems
+from oclgen.learn.settings import parse_time
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Numbers of rows in the data set."""
+
+    train: tuple[int, ...]
+    val: tuple[int, ...]
+    test: tuple[int, ...]
+
+    def save(self, path: Path) -> None:
+        write_text(path, json.dumps(asdict(self)) + "\n")
+
+    @classmethod
+    def load(cls, path: Path) -> "Choice":
+        table = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**{split: tuple(ids) for split, ids in table.items()})
+
+
+def draw(settings: Problems, folder: Path, loops: int, workers: int) -> Iterator[Tally]:
+    """Make, or extend, the loop's own data set so that it has new problems for `loops` iterations."""
+    source = find_problems(settings.domain, settings.seed, settings.ranges)
+    teaching = Teaching(time_limit=parse_time(settings.time_limit), translate_options=source.translate_options)
+    count = settings.test + settings.validation + loops * settings.per_loop
+    yield from collect(
+        source,
+        folder,
+        teaching,
+        count=count,
+        val=settings.validation,
+        test=settings.test,
+        seed=settings.seed,
+        workers=workers,
+    )
+
+
+def choose(data: Dataset, settings: Problems, earlier: list[Choice], rng: random.Random) -> Choice:
+    """The problems of the next iteration, after those of all earlier ones; iteration 0 has none to train on."""
+    if not earlier:
+        return Choice((), first(data, "val", settings.validation), first(data, "test", settings.test))
+    used = Counter(number for choice in earlier for number in choice.train)
+    train = numbers_of(data, "train")
+    if not train:
+        raise InputError(f"{data.path}: no problems in split 'train'")
+    rng.shuffle(train)
+    train.sort(key=lambda number: used[number])
+    return Choice(tuple(train[: settings.per_loop]), earlier[0].val, earlier[0].test)
+
+
+def first(data: Dataset, split: str, count: int) -> tuple[int, ...]:
+    found = tuple(numbers_of(data, split)[:count])
+    if not found:
+        raise InputError(f"{data.path}: no problems in split '{split}'")
+    return found
+
+
+def numbers_of(data: Dataset, split: str) -> list[int]:
+    return [row["id"] for row in dataset.columns(data.path, ["id", "split"]) if row["split"] == split]
+
+
+def rows_of(data: Dataset, numbers: Collection[int]) -> dict[int, Row]:
+    """Rows by number."""
+    wanted = set(numbers)
+    return {row.id: row for row in data.rows() if row.id in wanted}

@@ -1,0 +1,151 @@
+"""Everything a loop of self-improvement can be told: a TOML file and `table.key=value` overrides, all checked.
+
+The defaults are the paper's Blocksworld loop; `Lessons` holds what goes beyond the paper, each part of it off by
+default. The resolved settings are saved with the loop and compared when it is resumed.
+
+Paper: Appendix "Self-improvement Details" (tab:ft_hyperparameters, tab:ft_hyperparameters_heuristic_model).
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oclgen.data.dataset import write_text
+from oclgen.errors import InputError
+from oclgen.learn.settings import Data, Optimizer, Run, Schedule, build, parse_time, read_table, require
+from oclgen.search.settings import PROFILES
+
+METHODS = ("oclgen", "mcts")
+CHANGEABLE = ("n_loop", "policy", "heuristic")
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """Problems with a teacher's plan: of a data set, or of a domain, drawn and taught as `oclgen data` does it."""
+
+    path: str = ""  # folder of the data set
+    domain: str = ""  # or the domain to draw from, into the loop's own folder
+    ranges: tuple[str, ...] = ()  # to draw from, such as blocks=3..12
+    seed: int = 0  # of drawing
+    time_limit: str = "20m"  # of the teacher
+    per_loop: int = 3000  # new training problems for each iteration
+    validation: int = 100  # the same in each iteration: searched like the others, for the validation loss
+    test: int = 1000  # never learned from
+
+    def __post_init__(self) -> None:
+        require(min(self.per_loop, self.validation, self.test) > 0, "problems: all numbers must be > 0")
+        parse_time(self.time_limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """The method that looks for better plans, and what each problem is given."""
+
+    method: str = "oclgen"
+    profile: str = "paper"
+    settings: dict[str, Any] = field(default_factory=dict)  # overrides of single search settings
+    time_limit: str = "3m"
+    iterations: int = 0  # 0 = as many as there is time for
+    memory_mb: int = 8192
+
+    def __post_init__(self) -> None:
+        require(self.method in METHODS, f"search.method must be one of {', '.join(METHODS)}")
+        require(self.profile in PROFILES, f"search.profile must be one of {', '.join(PROFILES)}")
+        require(self.iterations >= 0 and self.memory_mb > 0, "search: iterations must be >= 0, memory_mb > 0")
+        limited = parse_time(self.time_limit) > 0 or self.iterations > 0
+        require(limited, "search: give time_limit or iterations")
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What is learned beside the one plan per problem of the paper; all ours."""
+
+    bank: bool = False  # every problem of every iteration so far, with the best plan ever known for it
+    plans: int = 1  # distinct shortest plans per problem, where the search graph holds several
+    states: int = 0  # per problem: other states of the search graph, with the best known plans from there
+    slack: int = 2  # states on detours of at most so many steps
+    teacher: float = 0.0  # teacher's plans of other training problems, as a share of the searched ones
+
+    def __post_init__(self) -> None:
+        require(self.plans > 0, "lessons.plans must be > 0")
+        require(min(self.states, self.slack, self.teacher) >= 0, "lessons: states, slack and teacher must be >= 0")
+
+    @property
+    def from_graph(self) -> bool:
+        return self.plans > 1 or self.states > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finetuning:
+    """How one network goes on learning; its shape is that of the checkpoint."""
+
+    dropout: float = 0.0
+    data: Data = field(default_factory=lambda: Data(batch_examples=16))
+    optimizer: Optimizer = field(default_factory=lambda: Optimizer(lr=1e-5))
+    schedule: Schedule = field(default_factory=lambda: Schedule(epochs=100.0))
+    run: Run = field(default_factory=Run)
+
+    def __post_init__(self) -> None:
+        ours = self.data.path or self.data.domain or self.data.vocabulary or self.run.initial
+        require(not ours, "the loop itself sets data.path, data.domain, data.vocabulary and run.initial")
+
+
+@dataclass(frozen=True, slots=True)
+class BestOfN:
+    """After each iteration the policy alone is tried on the test problems (tab:improvement_loop)."""
+
+    samples: int = 10
+    links: int = 1
+    profile: str = "paper"
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require(self.profile in PROFILES, f"evaluation.profile must be one of {', '.join(PROFILES)}")
+        require(min(self.samples, self.links) > 0, "evaluation: samples and links must be > 0")
+
+
+@dataclass(frozen=True, slots=True)
+class ImproveSettings:
+    """A whole loop."""
+
+    n_loop: int = 3
+    seed: int = 0
+    problems: Problems = field(default_factory=Problems)
+    search: Searching = field(default_factory=Searching)
+    lessons: Lessons = field(default_factory=Lessons)
+    policy: Finetuning = field(default_factory=Finetuning)
+    heuristic: Finetuning = field(default_factory=Finetuning)
+    evaluation: BestOfN = field(default_factory=BestOfN)
+
+    def __post_init__(self) -> None:
+        require(self.n_loop > 0, "n_loop must be > 0")
+        if self.lessons.from_graph:
+            require(self.search.method == "oclgen", "lessons.plans and lessons.states need search.method oclgen")
+
+    def tuning(self, kind: str) -> Finetuning:
+        return self.policy if kind == "policy" else self.heuristic
+
+
+def read_settings(path: Path, overrides: Iterable[str] = ()) -> ImproveSettings:
+    """Settings from a TOML file (or the JSON of a saved loop)."""
+    try:
+        settings: ImproveSettings = build(ImproveSettings, read_table(path, overrides), "")
+    except InputError as error:
+        raise InputError(str(error) if str(error).startswith(str(path)) else f"{path}: {error}") from None
+    return settings
+
+
+def save_settings(path: Path, settings: ImproveSettings) -> None:
+    write_text(path, json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+
+
+def check_unchanged(path: Path, settings: ImproveSettings) -> None:
+    """A loop may become longer and learn otherwise, after a run that diverged say; the rest stays what it was."""
+    saved = read_settings(path)
+    fixed = [field.name for field in dataclasses.fields(saved) if field.name not in CHANGEABLE]
+    changed = [name for name in fixed if getattr(saved, name) != getattr(settings, name)]
+    if changed:
+        raise InputError(f"{path}: {changed[0]} cannot change when a loop is resumed ({', '.join(CHANGEABLE)} can)")

@@ -1,0 +1,172 @@
+"""`oclgen learn`: from a folder with a domain and problems to a model, in the time the user has.
+
+A quarter of the time at most goes into data: the teacher solves the problems (or draws more of them, where the
+folder has a generator). Most of the rest trains the policy, then the heuristic; the last part solves problems that
+neither has seen. Everything lies in OUT/work, and the same command again goes on where the last one stopped.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from oclgen.data import dataset
+from oclgen.data.collect import Tally, Teaching, collect
+from oclgen.data.dataset import Dataset, columns, read_recipe, write_text
+from oclgen.data.example_store import open_store
+from oclgen.data.problems import problems
+from oclgen.domains import catalog
+from oclgen.encoding import Vocabulary, build_vocabulary, pools_from_problems
+from oclgen.errors import InputError
+from oclgen.learn.export import read_table, ship
+from oclgen.learn.reports import duration
+from oclgen.learn.settings import TrainingSettings, read_settings
+from oclgen.learn.train import train
+from oclgen.pddl.domain import read_domain
+from oclgen.pddl.problem import read_problem
+from oclgen.pipeline.evaluation import METHODS, examine, table
+from oclgen.pipeline.sizes import heuristic_settings, policy_settings
+
+DATA_SHARE = 0.25
+POLICY_SHARE, HEURISTIC_SHARE = 0.65, 0.25  # of what data leaves over; the rest is for the examination
+DRAWN = 1_000_000
+"""More problems than a generator will be asked for; the time ends first."""
+MOST_HELD_OUT = 50
+MOST_SECONDS = 10.0  # for each problem of the examination
+LEAST_PROBLEMS = 10
+MEMORY_LIMIT = 4 << 30
+SOLVE = """# Search settings that suit this model; any of them can be changed here.
+max_tokens = {max_tokens}
+confidence = 0.95
+percentile = 10
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What the user asked for."""
+
+    name: str
+    out: Path
+    seconds: float
+    workers: int
+    seed: int
+
+    @property
+    def work(self) -> Path:
+        return self.out / "work"
+
+    @property
+    def data(self) -> Path:
+        return self.work / "data"
+
+
+def learn(lesson: Lesson, say: Callable[[str], None]) -> bool:
+    """Make or finish the model; false if it was interrupted on the way."""
+    lesson.work.mkdir(parents=True, exist_ok=True)
+    spent = gather(lesson, say)
+    data = dataset.open(lesson.data)
+    vocabulary = make_vocabulary(lesson, data)
+    rest = max(1.0, lesson.seconds - spent)
+    for settings in recipes(lesson, data, vocabulary, rest):
+        run = lesson.work / settings.kind
+        outcome = train(settings, run, resume=(run / "state.pt").exists())
+        if outcome.reason == "interrupted":
+            return False
+        ship(run / "best", lesson.out / settings.kind)
+    max_tokens = read_settings(lesson.work / "policy" / "settings.json").model.max_plan - 1
+    write_text(lesson.out / "solve.toml", SOLVE.format(max_tokens=max_tokens))
+    return True
+
+
+def gather(lesson: Lesson, say: Callable[[str], None]) -> float:
+    """Problems with plans, until there are no more or their share of the time is over; returns seconds spent."""
+    clock = lesson.work / "clock.json"
+    past = read_table(clock) if clock.exists() else {}
+    spent = before = float(past.get("data", 0.0))
+    limit = DATA_SHARE * lesson.seconds
+    started = time.monotonic()
+    if max(before, float(past.get("complete_for", 0.0))) < limit:
+        say(f"data: the teacher solves problems of {lesson.name} for up to {duration(limit - before)}")
+        with closing(lectures(lesson, limit)) as tallies:
+            for _ in tallies:
+                spent = before + time.monotonic() - started
+                write_text(clock, json.dumps({"data": spent}))
+                if spent > limit:
+                    break
+        write_text(clock, json.dumps({"data": spent, "complete_for": limit}))
+    counts = Counter(row["split"] for row in columns(lesson.data, ["split"]))
+    say(f"data: {', '.join(f'{count} {split}' for split, count in counts.items())}")
+    return spent
+
+
+def lectures(lesson: Lesson, limit: float) -> Generator[Tally]:
+    source = problems(lesson.name, lesson.seed, ())
+    if (lesson.data / "recipe.json").exists():
+        stored = read_recipe(lesson.data)
+        val, test, time_limit = stored["val"], stored["test"], stored["time_limit"]
+    else:
+        val, test = split_sizes(lesson.name)
+        time_limit = min(300.0, max(10.0, limit / 20))
+    teaching = Teaching("lama-first", time_limit, MEMORY_LIMIT, source.translate_options)
+    yield from collect(
+        source, lesson.data, teaching, count=DRAWN, val=val, test=test, seed=lesson.seed, workers=lesson.workers
+    )
+
+
+def split_sizes(name: str) -> tuple[int, int]:
+    """Validation and test problems: a tenth of the folder each, or plenty where problems are drawn."""
+    training = Path(name) / "training"
+    if name in catalog.names() or not training.is_dir():
+        return MOST_HELD_OUT, MOST_HELD_OUT
+    known = len(list(training.glob("*.pddl")))
+    if known < LEAST_PROBLEMS:
+        raise InputError(f"{training}: {known} problems are too few to learn from; give at least {LEAST_PROBLEMS}")
+    share = min(MOST_HELD_OUT, known // 10)
+    return share, share
+
+
+def make_vocabulary(lesson: Lesson, data: Dataset) -> Path:
+    """From the folder's defaults, or with room for half as many objects again as the largest problem has."""
+    path = lesson.work / "vocabulary.json"
+    if not path.exists():
+        defaults = problems(lesson.name, lesson.seed, ()).defaults
+        info = read_domain(data.domain_text)
+        if defaults is not None:
+            encoding = defaults.encoding.as_table()
+        else:
+            objects = (read_problem(data.domain_text, row.problem).objects for row in data.rows())
+            encoding = pools_from_problems(objects, info.constants)
+        write_text(path, build_vocabulary(info, encoding).to_json())
+    return path
+
+
+def recipes(lesson: Lesson, data: Dataset, vocabulary: Path, seconds: float) -> Iterator[TrainingSettings]:
+    """Settings of both models; those of a run that has begun stay as they are."""
+    words = Vocabulary.from_json(vocabulary.read_text(encoding="utf-8"))
+    stores = [open_store(data, split, words, lesson.workers) for split in ("train", "val")]
+    policy = begun(lesson, policy_settings(lesson.data, vocabulary, words, stores, POLICY_SHARE * seconds, lesson.seed))
+    yield policy
+    trained = lesson.work / "policy" / "best"
+    yield begun(lesson, heuristic_settings(policy, trained, stores, HEURISTIC_SHARE * seconds))
+
+
+def begun(lesson: Lesson, settings: TrainingSettings) -> TrainingSettings:
+    """The settings that a run began with, if it did."""
+    folder = lesson.work / settings.kind
+    return read_settings(folder / "settings.json") if (folder / "state.pt").exists() else settings
+
+
+def report(lesson: Lesson) -> str:
+    """Solve the problems held out and tell how it went; also kept in summary.json."""
+    data = dataset.open(lesson.data)
+    rows = [row for row in data.rows("test") if row.length >= 0]
+    share = 1 - DATA_SHARE - POLICY_SHARE * (1 - DATA_SHARE) - HEURISTIC_SHARE * (1 - DATA_SHARE)
+    budget = share * lesson.seconds * lesson.workers / (len(METHODS) * max(1, len(rows)))
+    seconds = min(MOST_SECONDS, max(1.0, budget))
+    answers = list(examine(lesson.out, data.domain_text, rows, seconds, lesson.workers, lesson.seed))
+    write_text(lesson.out / "summary.json", json.dumps([asdict(answer) for answer in answers], indent=1) + "\n")
+    return table(answers, seconds)

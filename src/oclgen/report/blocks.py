@@ -1,0 +1,91 @@
+"""The columns that a domain gets in a table of results, filled from our results and from the paper's figures."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from oclgen.report.evaluation import Evaluation, Result
+from oclgen.report.statistics import mean_of
+from oclgen.report.table import Cell, Column, error_cell, mean_cell, number_cell, of_cell
+
+COMPLETION = Column("Comp. [%]", numbers=("",))
+LENGTH = Column("Length", numbers=("", "error"))
+OPTIMAL = Column("Optimal", numbers=("", "of"))
+LENGTH_SOLVED = Column("Length (solved)", numbers=("", "solved", "of"))
+PLANS = Column("Plans", numbers=("", "sd"))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The columns that each domain gets, and how they are filled from our results and from the paper's figures."""
+
+    columns: tuple[Column, ...]
+    ours: Callable[[Evaluation, Sequence[Result]], tuple[Cell, ...]]
+    paper: Callable[..., tuple[Cell, ...]]
+
+
+def completion_cell(results: Sequence[Result]) -> Cell:
+    mean = mean_of([result.solved for result in results])
+    return number_cell(None if mean is None else 100 * mean.mean, 1)
+
+
+def length_cell(results: Sequence[Result]) -> Cell:
+    return mean_cell(mean_of([result.length for result in results if result.length is not None]))
+
+
+def optimal_cell(evaluation: Evaluation, results: Sequence[Result]) -> Cell:
+    known = with_optimum(evaluation, results)
+    return of_cell(sum(result.length == evaluation.optima[result.fingerprint] for result in known), len(known))
+
+
+def with_optimum(evaluation: Evaluation, results: Sequence[Result]) -> list[Result]:
+    return [result for result in results if result.fingerprint in evaluation.optima]
+
+
+def length_solved_cells(evaluation: Evaluation, results: Sequence[Result]) -> tuple[Cell, ...]:
+    known = with_optimum(evaluation, results)
+    lengths = [result.length for result in known if result.length is not None]
+    mean = sum(lengths) / len(lengths) if lengths else None
+    return optimal_cell(evaluation, results), length_of_cell(mean, len(lengths), len(known))
+
+
+def length_of_cell(mean: float | None, solved: int, total: int) -> Cell:
+    """`30.64 (630 / 630)`."""
+    text = "–" if mean is None else f"{mean:.2f}"
+    return Cell(f"{text} ({solved} / {total})", (mean, solved, total))
+
+
+def plans_cell(results: Sequence[Result]) -> Cell:
+    counts = [run.counters["rollouts"] for result in results for run in result.runs if run.counters]
+    mean = mean_of(counts)
+    return error_cell(None, None) if mean is None else error_cell(mean.mean, mean.deviation, 1)
+
+
+COMPLETION_LENGTH = Block(
+    (COMPLETION, LENGTH),
+    lambda evaluation, results: (completion_cell(results), length_cell(results)),
+    lambda completion, length, error: (number_cell(completion, 1), error_cell(length, error)),
+)
+OPTIMAL_LENGTH = Block(
+    (OPTIMAL, LENGTH_SOLVED),
+    length_solved_cells,
+    lambda optimal, known, length, solved: (of_cell(optimal, known), length_of_cell(length, solved, known)),
+)
+OPTIMAL_COMPLETION_LENGTH = Block(
+    (OPTIMAL, COMPLETION, LENGTH),
+    lambda evaluation, results: (optimal_cell(evaluation, results), completion_cell(results), length_cell(results)),
+    lambda optimal, known, completion, length, error: (
+        of_cell(optimal, known),
+        number_cell(completion, 1),
+        error_cell(length, error),
+    ),
+)
+COMPLETION_ONLY = Block(
+    (COMPLETION, LENGTH),
+    lambda evaluation, results: (completion_cell(results), length_cell(results)),
+    lambda completion: (number_cell(completion, 1), error_cell(None, None)),
+)
+ROLLOUTS = Block(
+    (PLANS,),
+    lambda evaluation, results: (plans_cell(results),),
+    lambda mean, deviation: (error_cell(mean, deviation, 1),),
+)

@@ -1,0 +1,137 @@
+"""From records to a folder that one can read: Markdown, LaTeX, CSV, PNG, SVG, one HTML page, lab's properties.
+
+    OUT/index.html  OUT/report.md  OUT/taskwise.md  OUT/report.tex  OUT/tables/*.csv  OUT/figures/*.png|svg
+    OUT/properties
+
+Nothing is run and nothing but records is read. What the records do not allow is listed by name with the reason.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oclgen.bench.journal import read_records
+from oclgen.bench.record import Run
+from oclgen.report import accuracy, comparisons, figures, loops, results
+from oclgen.report.evaluation import Evaluation
+from oclgen.report.figures import Picture
+from oclgen.report.results import limit_text
+from oclgen.report.table import Absent, Table
+
+Item = Table | Picture | Absent
+SHOUTED = 20
+"""Broken runs named one by one; the rest is counted."""
+
+SECTIONS: dict[str, tuple[Callable[[Evaluation], Item], ...]] = {
+    "Main results": (
+        results.main_results,
+        comparisons.ratio_to_lama,
+        comparisons.commonly_solved,
+        comparisons.statistical_comparison,
+        comparisons.ipc_scores,
+    ),
+    "Over time": (figures.length_picture, figures.completion_picture, figures.quality_picture),
+    "Optimality": (results.results_optimal,),
+    "Beyond the teacher and the training range": (results.results_subset, results.generalisation),
+    "Ablations": (results.ablations, results.results_saw_vs_act, results.number_of_rollouts),
+    "Self-improvement": (
+        loops.improvement_loop,
+        loops.loop_picture,
+        results.improvement_final,
+        comparisons.statistical_comparison_iter3,
+        accuracy.mae_comparison,
+    ),
+    "Heuristic": (accuracy.mae_me_comparison, figures.error_picture, figures.distribution_picture),
+    "Training": (figures.training_picture,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with what the records allow under it."""
+
+    title: str
+    items: tuple[Table | Picture, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything that is going to be written, in order."""
+
+    alarms: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]
+    taskwise: Table | None
+    absent: tuple[Absent, ...]
+
+    def tables(self) -> list[Table]:
+        found = [item for section in self.sections for item in section.items if isinstance(item, Table)]
+        return [*found, self.taskwise] if self.taskwise else found
+
+    def pictures(self) -> list[Picture]:
+        return [item for section in self.sections for item in section.items if isinstance(item, Picture)]
+
+
+def read(folders: Sequence[Path]) -> Evaluation:
+    return Evaluation(record for folder in folders for record in read_records(folder))
+
+
+def make(evaluation: Evaluation) -> Report:
+    made = {title: [maker(evaluation) for maker in makers] for title, makers in SECTIONS.items()}
+    taskwise = comparisons.taskwise(evaluation)
+    sections = [
+        Section(title, tuple(item for item in items if not isinstance(item, Absent))) for title, items in made.items()
+    ]
+    everything = [*(item for items in made.values() for item in items), taskwise]
+    return Report(
+        alarms=tuple(alarms(evaluation)),
+        facts=tuple(facts(evaluation)),
+        sections=tuple(section for section in sections if section.items),
+        taskwise=None if isinstance(taskwise, Absent) else taskwise,
+        absent=tuple(item for item in everything if isinstance(item, Absent)),
+    )
+
+
+def alarms(evaluation: Evaluation) -> list[str]:
+    """What must not be overlooked, worst first."""
+    lines = []
+    if evaluation.impossible:
+        lines.append(
+            f"{len(evaluation.impossible)} runs contradict others (a plan below the proven optimum, or a wrong proof):"
+        )
+        lines += [f"{run_text(run)}: length {run.length}, {run.ending}" for run in evaluation.impossible[:SHOUTED]]
+    if evaluation.broken:
+        lines.append(f"{len(evaluation.broken)} of {len(evaluation.runs)} runs are broken and count as unsolved below:")
+        lines += [f"{run_text(run)}: {run.error or 'no reason recorded'}" for run in evaluation.broken[:SHOUTED]]
+        if len(evaluation.broken) > SHOUTED:
+            lines.append(f"... and {len(evaluation.broken) - SHOUTED} more")
+    if evaluation.late:
+        worst = max(evaluation.late, key=lambda run: (run.seconds or 0.0) / run.time_limit)
+        lines.append(
+            f"{len(evaluation.late)} runs went past their limit by more than 5 % and half a second; the worst: "
+            f"{run_text(worst)}, {worst.seconds:.1f} s"
+        )
+    return lines
+
+
+def run_text(run: Run) -> str:
+    return f"{run.label} ({limit_text(run.time_limit)}, seed {run.seed}) on {run.domain}/{run.problem}"
+
+
+def facts(evaluation: Evaluation) -> list[tuple[str, str]]:
+    outcomes = Counter(run.outcome for run in evaluation.runs)
+    seconds = sum(run.seconds or 0.0 for run in evaluation.runs)
+    listed = ", ".join(f"{outcomes[name]} {name}" for name in ("solved", "unsolved", "broken"))
+    return [
+        ("Runs", f"{len(evaluation.runs)} ({listed}), {seconds / 3600:.1f} h on one core each"),
+        ("Proven optima", str(len(evaluation.optima))),
+        ("Heuristic estimates", str(len(evaluation.estimates))),
+        ("Machine", joined(run.machine for run in evaluation.runs)),
+        ("Revision", joined(run.revision for run in evaluation.runs)),
+    ]
+
+
+def joined(values: object) -> str:
+    known = sorted({str(value) for value in values if value})  # type: ignore[attr-defined]
+    return "; ".join(known) or "unknown"

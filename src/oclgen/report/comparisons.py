@@ -1,0 +1,284 @@
+"""What averages hide: paired tests, commonly solved problems, competition scores, equal seconds, single problems.
+
+A mean over the problems that a method happened to solve favours methods that solve only easy ones; every table
+here compares on the same problems. Paper: tab:statistical_comparison and tab:statistical_comparison_iter3.
+"""
+
+from collections.abc import Sequence
+
+from oclgen.planner import CLASSICAL
+from oclgen.report.evaluation import MAIN, Entrant, Evaluation, Result, is_loop_search, paired_lengths
+from oclgen.report.paper import PAPER
+from oclgen.report.results import limit_text
+from oclgen.report.statistics import agile_score, compare, mean_of, satisficing_score
+from oclgen.report.table import (
+    NONE,
+    Absent,
+    Cell,
+    Column,
+    Row,
+    Table,
+    blank,
+    count_cell,
+    error_cell,
+    number_cell,
+    p_cell,
+    text_cell,
+)
+
+SECONDS = (1.0, 3.0, 10.0, 30.0, 60.0)
+
+PAIRED = (
+    Column("N", numbers=("",)),
+    Column("Mean Δ", numbers=("", "error")),
+    Column("Cohen's d", numbers=("",)),
+    Column("Wilcoxon p", numbers=("",)),
+    Column("Shorter / equal / longer", numbers=("shorter", "equal", "longer")),
+)
+
+
+def statistical_comparison(evaluation: Evaluation) -> Table | Absent:
+    reference = evaluation.reference()
+    title = "Paired statistical comparison"
+    if reference is None:
+        return Absent("statistical_comparison", title, "no runs of OCLGen on the main problems")
+    others = [entrant for entrant in evaluation.main_entrants() if entrant.label != reference]
+    caption = (
+        f"Length of {PAPER.name(reference)} minus that of the other method on problems both solved within the same "
+        "limit: mean ± standard error, mean / standard deviation, two-sided signed-rank test. Negative: ours shorter."
+    )
+    return paired_table(evaluation, "statistical_comparison", title, caption, reference, others)
+
+
+def statistical_comparison_iter3(evaluation: Evaluation) -> Table | Absent:
+    reference = "oclgen-loop3"
+    others = evaluation.entrants(MAIN, lambda label: is_loop_search(label) and label != reference)
+    caption = (
+        f"The same for {PAPER.name(reference)}: against the models it started from (0 loops), and against MCTS, which "
+        "in the paper has the models of its own loops."
+    )
+    return paired_table(
+        evaluation,
+        "statistical_comparison_iter3",
+        "Paired statistical comparison after self-improvement",
+        caption,
+        reference,
+        others,
+    )
+
+
+def paired_table(
+    evaluation: Evaluation, key: str, title: str, caption: str, reference: str, others: Sequence[Entrant]
+) -> Table | Absent:
+    rows: list[Row] = []
+    for other in others:
+        first = len(rows)
+        for domain in evaluation.domains(MAIN):
+            cells = paired_cells(evaluation, domain, Entrant(reference, other.limit), other)
+            if cells is not None:
+                name = text_cell(PAPER.name(other.label)), text_cell(limit_text(other.limit))
+                rows.append(Row((*name, text_cell(PAPER.name(domain)), *cells), rule=0 < first == len(rows)))
+                rows += paper_pairs(key, other.label, domain)
+    if not rows:
+        return Absent(key, title, f"no other method ran under the same limit as {reference!r} on the main problems")
+    return Table(key, title, caption, (Column("Against"), Column("Limit"), Column("Domain"), *PAIRED), tuple(rows))
+
+
+def paired_cells(evaluation: Evaluation, domain: str, first: Entrant, second: Entrant) -> tuple[Cell, ...] | None:
+    results = evaluation.results(MAIN, domain, first), evaluation.results(MAIN, domain, second)
+    if not all(results):
+        return None
+    paired = compare(*paired_lengths(*results))
+    if paired is None:
+        return (count_cell(0), *blank(PAIRED[1:]))
+    balance = (paired.shorter, paired.equal, paired.longer)
+    return (
+        count_cell(paired.count),
+        error_cell(paired.difference, paired.error),
+        number_cell(paired.cohens_d),
+        p_cell(paired.p_value),
+        Cell(" / ".join(map(str, balance)), balance),
+    )
+
+
+def paper_pairs(key: str, label: str, domain: str) -> list[Row]:
+    rows = []
+    for row in PAPER.rows(key, label):
+        if domain in row.figures:
+            count, difference, error, cohens_d, p_value = row.figures[domain]
+            cells = count_cell(count), error_cell(difference, error), number_cell(cohens_d), p_cell(p_value)
+            name = text_cell("paper"), text_cell(limit_text(row.limit)), text_cell(PAPER.name(domain))
+            rows.append(Row((*name, *cells, *blank(PAIRED[4:])), source="paper"))
+    return rows
+
+
+def commonly_solved(evaluation: Evaluation) -> Table | Absent:
+    """Each method beside ours on the problems both solved: lengths and their ratio."""
+    key, title = "commonly_solved", "Commonly solved problems"
+    reference = evaluation.reference()
+    others = [entrant for entrant in evaluation.main_entrants() if entrant.label != reference]
+    domains = evaluation.domains(MAIN)
+    if reference is None or not others:
+        return Absent(key, title, "fewer than two methods on the main problems")
+    columns = [
+        Column(name, PAPER.name(domain), numbers)
+        for domain in domains
+        for name, numbers in (("N", ("",)), ("Ours", ("",)), ("Theirs", ("",)), ("Ratio", ("",)))
+    ]
+    rows = []
+    for other in others:
+        cells = [text_cell(PAPER.name(other.label)), text_cell(limit_text(other.limit))]
+        for domain in domains:
+            first = evaluation.results(MAIN, domain, Entrant(reference, other.limit))
+            cells += common_cells(first, evaluation.results(MAIN, domain, other))
+        rows.append(Row(tuple(cells)))
+    caption = (
+        f"Mean lengths of {PAPER.name(reference)} and of the other method, both under the same limit, on the problems "
+        "that both solved. A ratio below 1 means that ours are shorter."
+    )
+    return Table(key, title, caption, (Column("Method"), Column("Limit"), *columns), tuple(rows))
+
+
+def common_cells(first: dict[str, Result], second: dict[str, Result]) -> list[Cell]:
+    ours, theirs = (mean_of(lengths) for lengths in paired_lengths(first, second))
+    if ours is None or theirs is None:
+        return [count_cell(0), number_cell(None), number_cell(None), number_cell(None)]
+    ratio = ours.mean / theirs.mean if theirs.mean else None
+    return [count_cell(ours.count), number_cell(ours.mean), number_cell(theirs.mean), number_cell(ratio, 3)]
+
+
+def ipc_scores(evaluation: Evaluation) -> Table | Absent:
+    key, title = "ipc_scores", "Competition scores"
+    entrants, domains = evaluation.main_entrants(), evaluation.domains(MAIN)
+    if not entrants:
+        return Absent(key, title, "no runs on the main problems")
+    columns = [Column(name, PAPER.name(domain), ("", "of")) for domain in domains for name in ("Satisficing", "Agile")]
+    rows = []
+    for entrant in entrants:
+        cells = [text_cell(PAPER.name(entrant.label)), text_cell(limit_text(entrant.limit))]
+        for domain in domains:
+            cells += score_cells(evaluation, domain, entrant)
+        rows.append(Row(tuple(cells)))
+    caption = (
+        "IPC scores, summed over problems. Satisficing: best known length / length. Agile: 1 up to one second, falling "
+        "with the logarithm to 0 at the limit. An invalid plan zeroes a method's whole domain."
+    )
+    return Table(key, title, caption, (Column("Method"), Column("Limit"), *columns), tuple(rows))
+
+
+def score_cells(evaluation: Evaluation, domain: str, entrant: Entrant) -> list[Cell]:
+    results = evaluation.results(MAIN, domain, entrant).values()
+    if not results:
+        return [Cell(NONE, (None, None))] * 2
+    if any("invalid plan" in (run.error or "") for result in results for run in result.runs):
+        return [Cell("0 (invalid plan)", (0.0, len(results)))] * 2
+    satisficing = agile = 0.0
+    for result in results:
+        best = evaluation.best_known.get(result.fingerprint, 0)
+        share = 1 / len(result.runs)
+        for run in result.runs:
+            solved = run.outcome == "solved"
+            satisficing += share * satisficing_score(best, run.length if solved else None)
+            agile += share * agile_score(run.first_seconds if solved else None, entrant.limit)
+    return [Cell(f"{score:.1f} / {len(results)}", (score, len(results))) for score in (satisficing, agile)]
+
+
+def ratio_to_lama(evaluation: Evaluation) -> Table | Absent:
+    """Mean length over LAMA-anytime's on commonly solved problems after the same wall-clock seconds."""
+    key, title = "ratio_to_lama", "Ratio to LAMA-anytime at equal seconds"
+    labels = [label for label in dict.fromkeys(e.label for e in evaluation.main_entrants()) if label not in CLASSICAL]
+    domains = evaluation.domains(MAIN)
+    if not labels or not any(evaluation.longest(MAIN, domain, "lama") for domain in domains):
+        return Absent(key, title, "no runs labelled lama beside a learned method on the main problems")
+    columns = [
+        Column(name, PAPER.name(domain), numbers)
+        for domain in domains
+        for name, numbers in (("Ratio", ("",)), ("N", ("common", "ours", "lama")))
+    ]
+    rows: list[Row] = []
+    for seconds in SECONDS:
+        first = len(rows)
+        for label in labels:
+            cells = [cell for domain in domains for cell in ratio_cells(evaluation, domain, label, seconds)]
+            if any(cell.text != NONE for cell in cells):
+                head = text_cell(limit_text(seconds)), text_cell(PAPER.name(label))
+                rows.append(Row((*head, *cells), rule=0 < first == len(rows)))
+    rows += paper_ratios(labels, domains)
+    caption = (
+        "Mean length divided by LAMA-anytime's on the problems that both had solved by then (N: both, ours, LAMA), "
+        "read off the trace of the longest run of each. Below 1: shorter than LAMA at the same wall-clock second. The "
+        "paper's are ratios of its means at ten minutes."
+    )
+    return Table(key, title, caption, (Column("At"), Column("Method"), *columns), tuple(rows))
+
+
+def ratio_cells(evaluation: Evaluation, domain: str, label: str, seconds: float) -> list[Cell]:
+    entrants = evaluation.longest(MAIN, domain, label), evaluation.longest(MAIN, domain, "lama")
+    if any(entrant is None or entrant.limit < seconds for entrant in entrants):
+        return [Cell(NONE, (None,)), Cell(NONE, (None, None, None))]
+    ours, lama = (
+        evaluation.results(MAIN, domain, entrant, lambda run: run.length_at(seconds))
+        for entrant in entrants
+        if entrant is not None
+    )
+    lengths = paired_lengths(ours, lama)
+    ratio = sum(lengths[0]) / sum(lengths[1]) if any(lengths[1]) else None
+    counts = (len(lengths[0]), solved_count(ours), solved_count(lama))
+    return [number_cell(ratio, 3), Cell(f"{counts[0]} ({counts[1]}, {counts[2]})", counts)]
+
+
+def solved_count(results: dict[str, Result]) -> int:
+    return sum(result.length is not None for result in results.values())
+
+
+def paper_ratios(labels: Sequence[str], domains: Sequence[str]) -> list[Row]:
+    lama = PAPER.rows("main_results", "lama")[0]
+    rows: list[Row] = []
+    for label in labels:
+        for row in PAPER.rows("main_results", label):
+            cells: list[Cell] = []
+            for domain in domains:
+                known = domain in row.figures
+                ratio = row.figures[domain][1] / lama.figures[domain][1] if known else None
+                cells += [number_cell(ratio, 3), Cell(NONE, (None, None, None))]
+            head = text_cell("10 min"), text_cell(f"paper: {PAPER.name(label)}")
+            rows.append(Row((*head, *cells), source="paper", rule=not rows))
+    return rows
+
+
+def taskwise(evaluation: Evaluation) -> Table | Absent:
+    """One line per problem: each method's length and the second of its first plan."""
+    key, title = "taskwise", "Problem by problem"
+    entrants = evaluation.main_entrants()
+    if not entrants:
+        return Absent(key, title, "no runs on the main problems")
+    rows: list[Row] = []
+    for domain in evaluation.domains(MAIN):
+        results = [evaluation.results(MAIN, domain, entrant) for entrant in entrants]
+        names = {run.fingerprint: run.problem for found in results for result in found.values() for run in result.runs}
+        for index, (fingerprint, name) in enumerate(sorted(names.items(), key=lambda item: item[1])):
+            optimum = evaluation.optima.get(fingerprint)
+            cells = [task_cell(found.get(fingerprint)) for found in results]
+            head = text_cell(PAPER.name(domain)), text_cell(name), number_cell(optimum, 0)
+            rows.append(Row((*head, *cells), rule=index == 0 and bool(rows)))
+    columns = [
+        Column(f"{PAPER.name(entrant.label)}, {limit_text(entrant.limit)}", numbers=("length", "first plan"))
+        for entrant in entrants
+    ]
+    caption = "Length of the best plan and, in brackets, the second of the first one; – unsolved, ! broken."
+    head_columns = Column("Domain"), Column("Problem"), Column("Optimum", numbers=("",))
+    return Table(key, title, caption, (*head_columns, *columns), tuple(rows))
+
+
+def task_cell(result: Result | None) -> Cell:
+    if result is None:
+        return Cell("", (None, None))
+    if any(run.outcome == "broken" for run in result.runs):
+        return Cell("!", (None, None))
+    firsts = mean_of([run.first_seconds for run in result.runs if run.first_seconds is not None])
+    if result.length is None or firsts is None:
+        return Cell(NONE, (None, None))
+    return Cell(f"{result.length:g} ({firsts.mean:.1f})", (result.length, firsts.mean))
+
+
+COMPARISON_TABLES = (statistical_comparison, statistical_comparison_iter3, commonly_solved, ratio_to_lama, ipc_scores)

@@ -1,0 +1,181 @@
+"""Records arranged for the tables: which method, under which limit, did what on which problem.
+
+Runs with several seeds on one problem become one `Result`, so that problems weigh the same whatever the number of
+seeds, and paired statistics pair problems. Broken runs count as unsolved; the report shouts them separately.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from oclgen.bench.record import Curve, Estimate, Loop, Optimum, Record, Run
+from oclgen.report.paper import PAPER
+
+OPTIMAL_METHODS = ("lmcut", "bfs")
+TEACHER = "lama-first"
+MAIN = "main"
+SIDE_LABELS = ("oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode", "compiled", "not-compiled")
+"""Labels that have a table of their own, so that the main one leaves them out (as it does all `...-loopN`)."""
+REFERENCES = ("oclgen-uniform", "oclgen", "oclgen-scan")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entrant:
+    """A method variant under a time limit: a row of most tables."""
+
+    label: str
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A problem and what became of it: mean length over the seeds that solved it, None if none did."""
+
+    fingerprint: str
+    solved: float
+    length: float | None
+    runs: tuple[Run, ...]
+
+    @classmethod
+    def of(cls, fingerprint: str, runs: Sequence[Run], length: Callable[[Run], int | None]) -> "Result":
+        known = [found for run in runs if run.outcome == "solved" and (found := length(run)) is not None]
+        mean = sum(known) / len(known) if known else None
+        return cls(fingerprint, len(known) / len(runs), mean, tuple(runs))
+
+
+class Evaluation:
+    """All records of a report, with the views that the tables ask for. What was recorded anew (with other models, say,
+    under the same label) counts as recorded last."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        runs: dict[tuple[object, ...], Run] = {}
+        self.proven: dict[str, int] = {}
+        estimates: dict[tuple[object, ...], Estimate] = {}
+        curves: dict[tuple[str, str], Curve] = {}
+        loops: dict[tuple[str, str], Loop] = {}
+        for record in records:
+            if isinstance(record, Run):
+                group = record.set, record.domain, record.label, record.time_limit
+                runs[*group, record.fingerprint, record.seed] = record
+            elif isinstance(record, Optimum):
+                self.proven[record.fingerprint] = record.length
+            elif isinstance(record, Estimate):
+                estimates[record.set, record.domain, record.label, record.fingerprint] = record
+            elif isinstance(record, Loop):
+                loops[record.domain, record.label] = record
+            else:
+                curves[record.domain, record.label] = record
+        self.runs = list(runs.values())
+        self.estimates = list(estimates.values())
+        self.curves = list(curves.values())
+        self.loops = list(loops.values())
+        self._groups: dict[tuple[str, str, str, float], list[Run]] = defaultdict(list)
+        for run in self.runs:
+            self._groups[run.set, run.domain, run.label, run.time_limit].append(run)
+
+    @cached_property
+    def optima(self) -> dict[str, int]:
+        """Proven optimal lengths by fingerprint: from optima records and provers that ended by themselves."""
+        found = {
+            run.fingerprint: run.length
+            for run in self.runs
+            if run.method in OPTIMAL_METHODS
+            and run.outcome == "solved"
+            and run.ending == "exhausted"
+            and run.length is not None
+        }
+        return {**found, **self.proven}
+
+    @cached_property
+    def best_known(self) -> dict[str, int]:
+        """The shortest length anybody found or proved, by fingerprint (the C* of the scores)."""
+        best = dict(self.optima)
+        for run in self.runs:
+            if run.outcome == "solved" and run.length is not None:
+                best[run.fingerprint] = min(run.length, best.get(run.fingerprint, run.length))
+        return best
+
+    @cached_property
+    def broken(self) -> list[Run]:
+        return [run for run in self.runs if run.outcome == "broken"]
+
+    @cached_property
+    def impossible(self) -> list[Run]:
+        """Runs that contradict another: a plan below the proven optimum, or a proof that a solved problem has none."""
+        return [
+            run
+            for run in self.runs
+            if (run.outcome == "solved" and (run.length or 0) < self.optima.get(run.fingerprint, 0))
+            or (run.outcome == "unsolved" and run.ending == "exhausted" and run.fingerprint in self.best_known)
+        ]
+
+    @cached_property
+    def teacher_lengths(self) -> dict[str, int]:
+        """The teacher's length by fingerprint: from the data set, or from a run of LAMA-first."""
+        lengths = {run.fingerprint: run.length for run in self.runs if run.method == TEACHER and run.length is not None}
+        given: list[Run | Estimate] = [*self.runs, *self.estimates]
+        return lengths | {
+            record.fingerprint: record.teacher_length for record in given if record.teacher_length is not None
+        }
+
+    @cached_property
+    def late(self) -> list[Run]:
+        """Runs that took clearly longer than their limit, so that they had an unfair share."""
+        return [run for run in self.runs if run.seconds is not None and run.seconds > 1.05 * run.time_limit + 0.5]
+
+    def sets(self) -> list[str]:
+        return sorted({run.set for run in self.runs})
+
+    def domains(self, *sets: str) -> list[str]:
+        return PAPER.ordered({run.domain for run in self.runs if run.set in sets})
+
+    def entrants(self, set: str, wanted: Callable[[str], bool]) -> list[Entrant]:
+        """Rows in the paper's order, then by limit."""
+        found = {Entrant(label, limit) for group, _, label, limit in self._groups if group == set and wanted(label)}
+        order = {label: index for index, label in enumerate(PAPER.ordered({entrant.label for entrant in found}))}
+        return sorted(found, key=lambda entrant: (order[entrant.label], entrant.limit))
+
+    def main_entrants(self) -> list[Entrant]:
+        return self.entrants(MAIN, is_main_label)
+
+    def reference(self, set: str = MAIN) -> str | None:
+        """The label of ours that the others are compared with."""
+        labels = {run.label for run in self.runs if run.set == set}
+        return next((label for label in REFERENCES if label in labels), None)
+
+    def runs_of(self, set: str, domain: str, entrant: Entrant) -> list[Run]:
+        return self._groups.get((set, domain, entrant.label, entrant.limit), [])
+
+    def results(
+        self, set: str, domain: str, entrant: Entrant, length: Callable[[Run], int | None] = lambda run: run.length
+    ) -> dict[str, Result]:
+        """By fingerprint; `length` reads a run (its final length, or the one at some second)."""
+        by_problem: dict[str, list[Run]] = defaultdict(list)
+        for run in self.runs_of(set, domain, entrant):
+            by_problem[run.fingerprint].append(run)
+        return {key: Result.of(key, runs, length) for key, runs in sorted(by_problem.items())}
+
+    def longest(self, set: str, domain: str, label: str) -> Entrant | None:
+        """The label's entry with the largest limit, whose trace tells all smaller ones."""
+        limits = [limit for group in self._groups if group[:3] == (set, domain, label) for limit in group[3:]]
+        return Entrant(label, max(limits)) if limits else None
+
+
+def is_main_label(label: str) -> bool:
+    return label not in SIDE_LABELS and "-loop" not in label
+
+
+def is_loop_search(label: str) -> bool:
+    """A search with the models of some loop of self-improvement; sampling with them is another matter."""
+    return "-loop" in label and not label.startswith("best-of-n-")
+
+
+def paired_lengths(first: dict[str, Result], second: dict[str, Result]) -> tuple[list[float], list[float]]:
+    """Lengths on the problems that both solved, in the same order."""
+    pairs = [
+        (one.length, other.length)
+        for key, one in first.items()
+        if (other := second.get(key)) is not None and one.length is not None and other.length is not None
+    ]
+    return [one for one, _ in pairs], [other for _, other in pairs]

@@ -1,0 +1,204 @@
+"""Self-improvement loop by loop: Best-of-N with the policy after each iteration, as a table and as a figure.
+
+A loop of `oclgen improve` reports what it reached on its own test problems. Runs labelled best-of-n-oclgen-loop0,
+best-of-n-oclgen-loop1 and so on give the same figures on the problems of a benchmark. Paper: tab:improvement_loop.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+
+from oclgen.bench.record import Iteration
+from oclgen.report.evaluation import MAIN, Entrant, Evaluation, Result
+from oclgen.report.figures import COLOURS, GREY, Picture, panels
+from oclgen.report.paper import PAPER
+from oclgen.report.results import limit_text
+from oclgen.report.statistics import mean_of
+from oclgen.report.table import Absent, Column, Row, Table, blank, count_cell, error_cell, number_cell, text_cell
+
+LABEL = re.compile(r"best-of-n-(.+)-loop(\d+)")
+NAMES = {"oclgen": "oclgen-uniform", "mcts": "mcts-full"}
+"""What the methods of loops are called in the tables of searches."""
+LACKING = "no loop of self-improvement among the records, and no runs labelled best-of-n-oclgen-loop0 and the like"
+
+COLUMNS = (
+    Column("Domain"),
+    Column("Method"),
+    Column("Tried on"),
+    Column("Loop", numbers=("",)),
+    Column("N", numbers=("",)),
+    Column("Comp. [%]", numbers=("",)),
+    Column("Length", numbers=("", "error")),
+    Column("Always solved", numbers=("",)),
+    Column("Teacher", numbers=("",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What one loop reached, iteration by iteration, on some problems; `curve` is its name in the figure."""
+
+    domain: str
+    label: str
+    method: str
+    tried_on: str
+    curve: str
+    iterations: tuple[Iteration, ...]
+
+
+def courses(evaluation: Evaluation) -> list[Course]:
+    """By domain in the paper's order; the loops' own tests before the runs of a benchmark."""
+    found = [*recorded(evaluation), *from_runs(evaluation)]
+    order = PAPER.ordered({course.domain for course in found})
+    return sorted(found, key=lambda course: order.index(course.domain))
+
+
+def recorded(evaluation: Evaluation) -> Iterator[Course]:
+    order = PAPER.ordered({loop.label for loop in evaluation.loops})
+    for loop in sorted(evaluation.loops, key=lambda loop: order.index(loop.label)):
+        tried_on = f"its test problems, best of {loop.samples}"
+        yield Course(loop.domain, loop.label, loop.method, tried_on, PAPER.name(loop.label), loop.iterations)
+
+
+def from_runs(evaluation: Evaluation) -> Iterator[Course]:
+    groups: dict[tuple[str, float], dict[int, Entrant]] = defaultdict(dict)
+    for entrant in evaluation.entrants(MAIN, lambda label: LABEL.fullmatch(label) is not None):
+        for method, number in LABEL.findall(entrant.label):
+            groups[method, entrant.limit][int(number)] = entrant
+    for domain in evaluation.domains(MAIN):
+        for (method, limit), entrants in groups.items():
+            results = {number: evaluation.results(MAIN, domain, entrant) for number, entrant in entrants.items()}
+            iterations = iterations_of({number: found for number, found in results.items() if found}, evaluation)
+            if iterations:
+                label = NAMES.get(method, method)
+                tried_on, curve = f"benchmark, {limit_text(limit)}", f"{PAPER.name(label)}, benchmark"
+                yield Course(domain, label, method, tried_on, curve, iterations)
+
+
+def iterations_of(results: Mapping[int, Mapping[str, Result]], evaluation: Evaluation) -> tuple[Iteration, ...]:
+    """The figures that a loop itself would report, from each iteration's results by problem."""
+    solved = {
+        number: {key: result.length for key, result in found.items() if result.length is not None}
+        for number, found in results.items()
+    }
+    always = set.intersection(*map(set, solved.values())) if solved else set()
+    return tuple(
+        iteration_of(number, list(results[number].values()), solved[number], always, evaluation)
+        for number in sorted(results)
+    )
+
+
+def iteration_of(
+    number: int, results: Sequence[Result], solved: Mapping[str, float], always: Collection[str], evaluation: Evaluation
+) -> Iteration:
+    length = mean_of(list(solved.values()))
+    teachers = [evaluation.teacher_lengths[key] for key in solved if key in evaluation.teacher_lengths]
+    return Iteration(
+        iteration=number,
+        problems=len(results),
+        completion=sum(result.solved for result in results) / len(results),
+        mean_length=None if length is None else length.mean,
+        se=None if length is None else length.error,
+        common_length=plain_mean([solved[key] for key in sorted(always)]),
+        teacher_length=plain_mean(teachers) if len(teachers) == len(solved) else None,
+    )
+
+
+def plain_mean(values: Sequence[float]) -> float | None:
+    found = mean_of(values)
+    return None if found is None else found.mean
+
+
+def improvement_loop(evaluation: Evaluation) -> Table | Absent:
+    key, title = "improvement_loop", "Self-improvement, loop by loop"
+    rows: list[Row] = []
+    for course in courses(evaluation):
+        for index, iteration in enumerate(course.iterations):
+            rows.append(our_row(course, iteration, rule=index == 0 and bool(rows)))
+            rows += paper_rows(key, course, iteration.iteration)
+    if not rows:
+        return Absent(key, title, LACKING)
+    caption = (
+        "Best-of-N with the policy after each loop of self-improvement (0: the model it started from): completion and "
+        "mean plan length (± standard error) over the solved ones of N problems, mean length over the problems that "
+        "every loop solved, and the teacher's mean length on the solved ones."
+    )
+    return Table(key, title, caption, COLUMNS, tuple(rows))
+
+
+def our_row(course: Course, iteration: Iteration, rule: bool) -> Row:
+    return Row(
+        (
+            text_cell(PAPER.name(course.domain)),
+            text_cell(PAPER.name(course.label)),
+            text_cell(course.tried_on),
+            count_cell(iteration.iteration),
+            count_cell(iteration.problems),
+            number_cell(100 * iteration.completion, 1),
+            error_cell(iteration.mean_length, iteration.se),
+            number_cell(iteration.common_length),
+            number_cell(iteration.teacher_length),
+        ),
+        rule=rule,
+    )
+
+
+def paper_rows(key: str, course: Course, number: int) -> list[Row]:
+    rows = []
+    for row in PAPER.rows(key, f"best-of-n-{course.method}-loop{number}"):
+        if course.domain in row.figures:
+            completion, length, error = row.figures[course.domain]
+            head = text_cell(PAPER.name(course.domain)), text_cell("paper"), text_cell(""), count_cell(number)
+            cells = *blank(COLUMNS[4:5]), number_cell(completion, 1), error_cell(length, error), *blank(COLUMNS[7:])
+            rows.append(Row((*head, *cells), source="paper"))
+    return rows
+
+
+def loop_picture(evaluation: Evaluation) -> Picture | Absent:
+    """Two panels per domain: length and completion."""
+    key, title = "improvement_over_loops", "Self-improvement over loops"
+    found = courses(evaluation)
+    if not found:
+        return Absent(key, title, LACKING)
+    domains = list(dict.fromkeys(course.domain for course in found))
+    curves = list(dict.fromkeys(course.curve for course in found))
+    with panels(2 * len(domains), len(curves) + 1) as (figure, axes):
+        for domain, lengths, shares in zip(domains, axes[::2], axes[1::2], strict=True):
+            here = [course for course in found if course.domain == domain]
+            for course in here:
+                draw_course(lengths, shares, course, COLOURS[curves.index(course.curve) % len(COLOURS)])
+            last = max(iteration.iteration for course in here for iteration in course.iterations)
+            for ax, name in (lengths, "mean length"), (shares, "solved"):
+                ax.set(title=PAPER.name(domain), xlabel="loop", ylabel=name, xticks=range(last + 1))
+            shares.set_ylim(0, 1.03)
+    caption = (
+        "Best-of-N with the policy after each loop of self-improvement: mean plan length over the solved problems with "
+        "its standard error (dotted: the teacher's mean on the same problems), and the share of problems solved."
+    )
+    return Picture(key, title, caption, figure)
+
+
+def draw_course(lengths: Axes, shares: Axes, course: Course, colour: str) -> None:
+    """The teacher's line has the colour of the loop whose problems it is about, and a grey entry in the legend."""
+    found = [
+        (each.iteration, each.mean_length, each.se or 0.0) for each in course.iterations if each.mean_length is not None
+    ]
+    lengths.errorbar(
+        [number for number, _, _ in found],
+        [length for _, length, _ in found],
+        yerr=[error for _, _, error in found],
+        label=course.curve,
+        color=colour,
+        marker="o",
+        markersize=4,
+        capsize=3,
+    )
+    taught = [(each.iteration, each.teacher_length) for each in course.iterations if each.teacher_length is not None]
+    if taught:
+        lengths.plot(*zip(*taught, strict=True), color=colour, linestyle=":")
+        lengths.plot([], [], color=GREY, linestyle=":", label="teacher")
+    numbers = [each.iteration for each in course.iterations]
+    shares.plot(numbers, [each.completion for each in course.iterations], color=colour, marker="o", markersize=4)

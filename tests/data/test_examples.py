@@ -1,0 +1,296 @@
+"""Training batches: exactly the encoding of each state and plan suffix, deterministic, bounded, shareable."""
+
+import itertools
+import random
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from oclgen.data.example_store import Store, encode_instance, join
+from oclgen.data.examples import Batch, BatchSettings, Examples, Position, canonical_order
+from oclgen.encoding import Binding, Vocabulary, build_vocabulary, load
+from oclgen.encoding.vocabulary import END, Symbol
+from oclgen.errors import InputError
+from oclgen.interfaces import Action, Atom
+from tests.encoding.worlds import ENCODING, domain
+
+INFO = domain([1, 2, 0, 3], [2], [1, 2])
+VOCABULARY = build_vocabulary(INFO, ENCODING)
+POLICY = BatchSettings("policy", "atoms", tokens=300, window=3, seed=5)
+HEURISTIC = BatchSettings("heuristic", "atoms", tokens=300, seed=5)
+
+each = pytest.mark.parametrize("encoding", ["atoms", "objects", "words"])
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A made-up solved problem: nothing in a store depends on actions doing what the domain says."""
+
+    objects: dict[str, str]
+    goal: tuple[frozenset[Atom], frozenset[Atom]]
+    states: list[frozenset[Atom]]
+    static_atoms: frozenset[Atom]
+    plan: list[Action]
+
+
+def solved(seed: int) -> Solved:
+    rng = random.Random(seed)
+    objects = {"n": "object", "c0-1": "cell"} | {f"t{i}": "thing" for i in range(1, rng.randint(2, 5))}
+
+    def ground(names: Sequence[str], arities: dict[str, int], count: int) -> list[tuple[str, ...]]:
+        return [(name, *rng.choices(list(objects), k=arities[name])) for name in rng.choices(names, k=count)]
+
+    arities = {name: each.arity for name, each in INFO.predicates.items()}
+    changing = [name for name in arities if name not in INFO.static_predicates]
+    states = [frozenset(ground(changing, arities, rng.randint(0, 9)))]
+    for _ in range(rng.randint(0, 12)):
+        states.append(states[-1] ^ frozenset(ground(changing, arities, rng.randint(0, 3))))
+    operators = {name: each.arity for name, each in INFO.operators.items()}
+    return Solved(
+        objects,
+        (frozenset(ground(changing, arities, 3)), frozenset(ground(changing, arities, 1))),
+        states,
+        frozenset(ground(sorted(INFO.static_predicates), arities, 3)),
+        ground(list(operators), operators, len(states) - 1),
+    )
+
+
+@cache
+def problems() -> list[Solved]:
+    return [solved(seed) for seed in range(60)]
+
+
+@cache
+def store() -> Store:
+    return join(
+        [
+            encode_instance(VOCABULARY, i, each.objects, each.goal, each.states, each.static_atoms, each.plan)
+            for i, each in enumerate(problems())
+        ]
+    )
+
+
+def examples(settings: BatchSettings) -> Examples:
+    return Examples(store(), VOCABULARY, settings)
+
+
+def renamed(each: Solved, names: np.ndarray, vocabulary: Vocabulary) -> Binding:
+    """The binding of a problem whose tokens went through a table of new names."""
+    binding = Binding(vocabulary, each.objects)
+    shift = vocabulary.first_object - 1
+    binding.token = {name: int(names[token - shift]) + shift for name, token in binding.token.items()}
+    return binding
+
+
+def same(left: Batch, right: Batch) -> bool:
+    return left.keys() == right.keys() and all(np.array_equal(left[key], right[key]) for key in left)
+
+
+@each
+@pytest.mark.parametrize("shuffle_names", [False, True])
+@pytest.mark.parametrize("window", [None, 3])
+def test_a_policy_example_is_the_encoded_state_at_its_offset_and_the_actions_after_it(
+    encoding: str, shuffle_names: bool, window: int | None
+) -> None:
+    stream = examples(replace(POLICY, encoding=encoding, shuffle_names=shuffle_names, window=window))
+    codec = load(encoding, VOCABULARY)
+    epoch = stream.epoch(2)
+    for number, instances in enumerate(epoch.batches):
+        batch = stream.batch(Position(2, number))
+        names = stream._names(instances, Position(2, number))
+        for row, instance in enumerate(instances):
+            each, offset = problems()[instance], epoch.offset[instance]
+            binding = renamed(each, names[row], VOCABULARY)
+            prompt = codec.prompt(each.states[offset] | each.static_atoms, each.goal, binding)
+            assert np.array_equal(batch["prompt"][row, : batch["prompt_len"][row]], prompt)
+            assert not batch["prompt"][row, batch["prompt_len"][row] :].any()
+            last = len(each.plan) if window is None else offset + window
+            plan = codec.plan(each.plan[offset:last], binding)
+            expected = plan if last >= len(each.plan) else plan[:-1]
+            assert np.array_equal(batch["plan"][row, : batch["plan_len"][row]], expected)
+            assert not batch["plan"][row, batch["plan_len"][row] :].any()
+
+
+@each
+def test_a_heuristic_example_is_a_state_and_the_number_of_actions_that_remain(encoding: str) -> None:
+    stream = examples(replace(HEURISTIC, encoding=encoding, shuffle_names=False))
+    codec = load(encoding, VOCABULARY)
+    epoch = stream.epoch(0)
+    for number, instances in enumerate(epoch.batches):
+        batch = stream.batch(Position(0, number))
+        assert set(batch) == {"prompt", "prompt_len", "cost"}
+        for row, instance in enumerate(instances):
+            each = problems()[instance]
+            offset = len(each.plan) - batch["cost"][row]
+            state = each.states[offset] | each.static_atoms
+            prompt = codec.prompt(state, each.goal, Binding(VOCABULARY, each.objects))
+            assert np.array_equal(batch["prompt"][row, : batch["prompt_len"][row]], prompt)
+
+
+@pytest.mark.parametrize(("settings", "beyond"), [(POLICY, 0), (HEURISTIC, 1)])
+def test_offsets_reach_every_step_and_for_heuristics_the_end(settings: BatchSettings, beyond: int) -> None:
+    stream = examples(settings)
+    seen = np.array([stream.epoch(number).offset for number in range(200)])
+    for instance, each in enumerate(problems()):
+        assert set(seen[:, instance]) == set(range(max(1, len(each.plan) + beyond)))
+
+
+@pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
+def test_without_action_compilation_every_example_starts_at_the_initial_state(settings: BatchSettings) -> None:
+    assert not examples(replace(settings, compile=False)).epoch(3).offset.any()
+
+
+@each
+@pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
+def test_an_epoch_holds_each_plan_once_in_batches_within_the_token_budget(
+    settings: BatchSettings, encoding: str
+) -> None:
+    stream = examples(replace(settings, encoding=encoding))
+    epoch = stream.epoch(1)
+    assert sorted(np.concatenate(epoch.batches)) == list(range(len(problems())))
+    assert len(epoch.batches) > 2
+    for number in range(len(epoch.batches)):
+        batch = stream.batch(Position(1, number))
+        width = batch["prompt"].shape[1] + (batch["plan"].shape[1] if "plan" in batch else 0)
+        assert len(batch["prompt"]) * width <= 300
+        assert np.array_equal(batch["prompt_len"], epoch.prompt_len[epoch.batches[number]])
+
+
+def test_an_example_beyond_the_budget_comes_alone() -> None:
+    epoch = examples(replace(POLICY, tokens=1)).epoch(0)
+    assert [len(batch) for batch in epoch.batches] == [1] * len(problems())
+
+
+def test_batches_can_be_limited_by_examples_instead() -> None:
+    epoch = examples(replace(POLICY, tokens=None, examples=8)).epoch(0)
+    assert sorted(np.concatenate(epoch.batches)) == list(range(len(problems())))
+    assert sorted(len(batch) for batch in epoch.batches) == [6, 6, *[8] * 6]
+
+
+def test_an_example_ends_with_end_only_where_its_plan_ends_inside_the_window() -> None:
+    stream = examples(POLICY)
+    ends = 0
+    for _, batch in itertools.islice(stream.stream(Position()), 30):
+        last = batch["plan"][np.arange(len(batch["plan"])), batch["plan_len"] - 1]
+        ends += int(np.sum(last == END))
+        assert 0 < np.sum(batch["plan"] == END, axis=1).max() <= 1
+    assert ends > 0
+
+
+@pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
+def test_resuming_gives_the_batches_of_the_uninterrupted_run(settings: BatchSettings) -> None:
+    whole = list(itertools.islice(examples(settings).stream(Position()), 40))
+    for stop in (1, 7, len(examples(settings).epoch(0).batches), 33):
+        position = whole[stop - 1][0]
+        rest = itertools.islice(examples(settings).stream(position), 40 - stop)
+        for (place, batch), (expected_place, expected) in zip(rest, whole[stop:], strict=True):
+            assert place == expected_place
+            assert same(batch, expected)
+
+
+def test_epochs_and_seeds_differ() -> None:
+    first, again, later, other = (
+        examples(replace(POLICY, seed=seed)).batch(Position(epoch, 0))
+        for seed, epoch in [(5, 0), (5, 0), (5, 1), (6, 0)]
+    )
+    assert same(first, again)
+    assert not same(first, later)
+    assert not same(first, other)
+
+
+@each
+@pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
+@pytest.mark.parametrize("world", [2, 3])
+def test_the_shares_of_all_processes_are_the_batch_of_one(settings: BatchSettings, encoding: str, world: int) -> None:
+    settings = replace(settings, encoding=encoding)
+    streams = [examples(settings).stream(Position(), rank, world) for rank in range(world)]
+    for shares, (place, batch) in zip(zip(*streams, strict=True), examples(settings).stream(Position()), strict=False):
+        if place.epoch > 1:
+            break
+        for rank, (share_place, share) in enumerate(shares):
+            assert share_place == place
+            for key, values in share.items():
+                whole = batch[key][rank::world]
+                if values.ndim > 1:
+                    assert not whole[:, values.shape[1] :].any()
+                    whole = whole[:, : values.shape[1]]
+                assert np.array_equal(values, whole)
+
+
+@each
+@pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
+def test_a_process_beyond_the_examples_of_a_batch_gets_an_empty_share(settings: BatchSettings, encoding: str) -> None:
+    batch = examples(replace(settings, encoding=encoding, tokens=1)).batch(Position(), rank=1, world=2)
+    assert all(len(values) == 0 for values in batch.values())
+
+
+def test_validation_is_the_same_every_time_and_holds_each_plan_once() -> None:
+    stream = examples(HEURISTIC)
+    first, second = list(stream.validation()), list(stream.validation())
+    assert all(same(left, right) for left, right in zip(first, second, strict=True))
+    assert sum(len(batch["cost"]) for batch in first) == len(problems())
+
+
+def test_names_draw_from_the_whole_pool_and_leave_meaningful_ones_alone() -> None:
+    stream = examples(replace(POLICY, tokens=3000))
+    names = np.concatenate([stream._names(np.arange(50), Position(epoch, 0)) for epoch in range(5)])
+    shift = VOCABULARY.first_object - 1
+    for name, token in VOCABULARY.object_ids.items():
+        reached = {VOCABULARY.tokens[new + shift] for new in names[:, token - shift]}
+        assert reached == ({f"t{i}" for i in range(1, 7)} if name.startswith("t") else {name})
+    assert not names[:, 0].any()
+
+
+def test_every_example_is_seen_under_a_symmetry_of_its_own_objects() -> None:
+    asked: list[set[str]] = []
+
+    def swap(objects: Iterable[str], rng: random.Random) -> dict[str, str]:
+        asked.append(set(objects))
+        return {"c0-0": "c0-1", "c0-1": "c0-0"} if rng.random() < 0.5 else {}
+
+    stream = Examples(store(), VOCABULARY, replace(POLICY, shuffle_names=False), swap)
+    names = stream._names(np.arange(40), Position())
+    mentioned = [{name for atom in atoms_of(each) for name in atom[1:]} for each in problems()[:40]]
+    assert asked == mentioned
+    shift = VOCABULARY.first_object - 1
+    left, right = (VOCABULARY.object_ids[name] - shift for name in ("c0-0", "c0-1"))
+    assert {(int(row[left]), int(row[right])) for row in names} == {(left, right), (right, left)}
+    kept = [argument for argument in range(names.shape[1]) if argument not in (left, right)]
+    assert (names[:, kept] == kept).all()
+
+
+def atoms_of(each: Solved) -> list[Atom]:
+    """All that a prompt may contain."""
+    atoms = {atom for part in (*each.states, each.static_atoms, *each.goal) for atom in part}
+    return [atom for atom in atoms if atom[0] not in VOCABULARY.left_out]
+
+
+def test_batches_can_be_made_in_several_threads() -> None:
+    positions = [Position(epoch, number) for epoch in range(4) for number in range(4)]
+    alone = [examples(POLICY).batch(position) for position in positions]
+    shared = examples(POLICY)
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(shared.batch, positions))
+    assert all(same(left, right) for left, right in zip(alone, together, strict=True))
+
+
+def test_the_canonical_order_does_not_depend_on_numbers_fitting_one_key() -> None:
+    rng = np.random.default_rng(0)
+    wide = replace(VOCABULARY, predicates=(*VOCABULARY.predicates, Symbol("wide", 40)))
+    rows = np.column_stack([rng.integers(0, 5, 200), rng.integers(0, 3, 200), rng.integers(0, 9, (200, 3))])
+    owner = np.sort(rng.integers(0, 4, 200))
+    short, long = (np.column_stack([owner, rows])[canonical_order(rows, owner, each)] for each in (VOCABULARY, wide))
+    assert np.array_equal(short, long)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"kind": "oracle"}, {"encoding": "letters"}, {"tokens": 0}, {"window": 0}, {"examples": 4}, {"tokens": None}],
+)
+def test_settings_that_make_no_sense_are_input_errors(changes: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        replace(POLICY, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,80 @@
+"""States beside the plans of a data set."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from oclgen.cli import cli
+from oclgen.data import dataset
+from oclgen.data.off_plan import NUMBERS, Detours, add_detours, way
+from oclgen.errors import InputError
+from oclgen.pddl.plan_file import parse_plan
+from oclgen.pddl.task import PddlTask
+from oclgen.pddl.validate import validate
+from tests.data.toy_data import make_dataset
+
+FEW = Detours(states=2, walk=3)
+
+
+def made(source: Path, out: Path, detours: Detours = FEW) -> dataset.Dataset:
+    list(add_detours(dataset.open(source), out, detours, workers=1))
+    return dataset.open(out)
+
+
+def timeless(data: dataset.Dataset) -> list[str]:
+    return sorted(str(replace(row, seconds=0.0)) for row in data.rows())
+
+
+def test_the_old_rows_stay_and_training_problems_get_solved_states_of_their_own(tmp_path: Path) -> None:
+    source = make_dataset(tmp_path / "source", 6)
+    old = list(dataset.open(source).rows())
+    data = made(source, tmp_path / "out")
+    rows = {row.id: row for row in data.rows()}
+    assert [rows[row.id] for row in old] == old
+    new = [row for row in rows.values() if row.id >= NUMBERS]
+    assert {row.id % NUMBERS for row in new} == {row.id for row in old if row.split == "train"}
+    assert len(new) == 2 * 4 and {row.split for row in new} == {"train"}
+    for row in new:
+        plan = parse_plan(row.plan, row.name)
+        assert validate(data.domain_text, row.problem, plan).valid
+        assert len(plan) == row.length == len(PddlTask(data.domain_text, row.problem).shortest_plan() or ())
+        assert row.problem != rows[row.id % NUMBERS].problem
+
+
+def test_what_was_stopped_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    source = make_dataset(tmp_path / "source", 5)
+    steps = add_detours(dataset.open(source), tmp_path / "part", FEW, workers=1)
+    assert next(steps) == (0, 3) and next(steps) == (1, 3)
+    steps.close()
+    whole, resumed = made(source, tmp_path / "whole"), made(source, tmp_path / "part")
+    assert timeless(whole) == timeless(resumed)
+    with pytest.raises(InputError, match="another recipe"):
+        made(source, tmp_path / "part", Detours(states=3))
+
+
+def test_a_way_leaves_the_plan_and_avoids_goals(tmp_path: Path) -> None:
+    data = dataset.open(make_dataset(tmp_path, 3))
+    row = next(data.rows("train"))
+    task, plan = PddlTask(data.domain_text, row.problem), parse_plan(row.plan, row.name)
+    for seed in range(30):
+        actions, state = way(task, plan, 5, random.Random(seed))
+        reached = task.initial_state
+        for action in actions:
+            reached = task.apply(reached, action)
+            assert reached is not None and not task.is_goal(reached)
+        assert reached == state
+
+
+def test_the_verb_says_what_it_made(tmp_path: Path) -> None:
+    source = make_dataset(tmp_path / "source", 4)
+    old = next(dataset.open(source).rows())
+    writer = dataset.Writer(source, {"source": "blocksworld"}, dataset.open(source).domain_text)
+    writer.append(replace(old, id=99, split="failed", fingerprint="99", length=-1))  # not one of the detours
+    writer.close()
+    asked = ["detours", str(source), "--out", str(tmp_path / "out"), "--states", "1", "--workers", "1"]
+    result = CliRunner().invoke(cli, asked)
+    assert result.exit_code == 0, result.output
+    assert f"4 training rows in {tmp_path / 'out'} (0 states without a known plan)" in result.output

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+
+from oclgen.errors import InputError
+from oclgen.improve.settings import ImproveSettings, Lessons, read_settings
+from tests.improve.improving import CONFIGS, SMOKE
+
+SHIPPED = sorted(CONFIGS.glob("*/improve*.toml"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_shipped_recipe_is_valid(path: Path) -> None:
+    read_settings(path)
+
+
+@pytest.mark.parametrize("path", [path for path in SHIPPED if path.parent.name == "paper"], ids=lambda path: path.stem)
+def test_the_papers_recipes_do_nothing_beyond_the_paper(path: Path) -> None:
+    settings = read_settings(path)
+    assert settings.lessons == Lessons()
+    assert (settings.search.profile, settings.search.settings) == ("paper", {"depth_selection": "uniform"})
+    assert (settings.n_loop, settings.problems.per_loop, settings.problems.test) == (3, 3000, 1000)
+    assert (settings.evaluation.samples, settings.evaluation.links) == (10, 1)
+    assert {settings.policy.optimizer.lr, settings.heuristic.optimizer.lr} == {1e-5}
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("loops=3", "unknown key loops"),
+        ("search.beam=3", "unknown key search.beam"),
+        ("policy.model.layers=3", "unknown key policy.model"),
+        ("policy.optimizer.rate=3", "unknown key policy.optimizer.rate"),
+        ("n_loop=0", "n_loop must be > 0"),
+        ("problems.per_loop=0", "problems: all numbers must be > 0"),
+        ("search.method=astar", "search.method must be one of oclgen, mcts"),
+        ("search.method=mcts", "need search.method oclgen"),
+        ("search={method = 'oclgen', time_limit = ''}", "give time_limit or iterations"),
+        ("search.time_limit=3", "search.time_limit is 3, must be of type str"),
+        ("lessons.plans=0", "lessons.plans must be > 0"),
+        ("lessons.teacher=-0.5", "must be >= 0"),
+        ("evaluation.profile=best", "evaluation.profile must be one of"),
+        ("policy.run.initial=/somewhere", "the loop itself sets"),
+        ("policy.data.path=/somewhere", "the loop itself sets"),
+        ("problems.ranges=[3]", "problems.ranges is 3, must be of type str"),
+    ],
+)
+def test_a_bad_setting_is_refused_by_name(override: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_settings(SMOKE, [override])
+
+
+def test_lessons_beyond_the_paper_are_off_by_default() -> None:
+    lessons = ImproveSettings().lessons
+    assert not lessons.bank and not lessons.from_graph and not lessons.teacher

@@ -10,17 +10,19 @@ of `Search`, and no plan leaves before the independent validator has replayed it
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from oclgen.errors import InputError, InvalidPlanError
 from oclgen.interfaces import Plan, Task
-from oclgen.model_folders import check_model, find_model, find_spec, model_settings
+from oclgen.loaded_model import LoadedModel, ModelUse, load_model
+from oclgen.model_folders import check_model, find_model, find_spec
 from oclgen.pddl.domain import parse_domain
+from oclgen.pddl.model import ProblemInfo
 from oclgen.pddl.problem import parse_problem
-from oclgen.pddl.source import source
+from oclgen.pddl.source import Source, source
 from oclgen.pddl.validate import Validator
 from oclgen.search import METHODS as LEARNED
 from oclgen.search import Settings
@@ -30,9 +32,6 @@ from oclgen.search.settings import PROFILES, OclgenSettings
 
 CLASSICAL = ("lama-first", "lama", "lmcut", "bfs")
 METHODS = (*LEARNED, *CLASSICAL)
-DECODINGS = ("free", "applicable", "viable")
-DEVICES = ("cpu", "cpu-torch", "cuda")
-
 
 Observer = Callable[[Task, SearchGraph], None]
 
@@ -45,7 +44,7 @@ def solve(
     memory_limit: int | None = None,
     iterations: int | None = None,
     method: str = "oclgen",
-    model: Path | str | None = None,
+    model: LoadedModel | Path | str | None = None,
     profile: str = "extended",
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -53,8 +52,8 @@ def solve(
     """Search until a limit is reached; return the best plan with the trace of its improvements.
 
     `domain` and `problem` are paths or PDDL texts; `memory_limit` is in bytes; `model` is a folder made by
-    `oclgen learn` (default: the shipped model for this domain); `settings` overrides single search settings of
-    the profile.
+    `oclgen learn`, or such a folder loaded once for many calls (`LoadedModel`); by default it is the shipped model
+    for this domain; `settings` overrides single search settings of the profile.
     """
     budget, counters = Budget(time_limit, iterations, memory_limit), Counters()
     prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
@@ -94,7 +93,7 @@ def improving_plans(
     memory_limit: int | None = None,
     iterations: int | None = None,
     method: str = "oclgen",
-    model: Path | str | None = None,
+    model: LoadedModel | Path | str | None = None,
     profile: str = "extended",
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -105,39 +104,17 @@ def improving_plans(
     return prepared.plans(budget, Counters(), seed)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelUse:
-    """How a search asks its models."""
-
-    percentile: float | None = 10.0
-    """Summary of the cost-to-go distribution; None is the mode (the paper's ablation)."""
-    decoding: str = "free"
-    """`free` as in the paper, or (ours) `applicable`: only tokens that lead to an applicable action, or `viable`: to
-    one that does not lead straight into a dead end."""
-    temperature: float = 1.0
-    device: str = "cpu"
-    """`cpu` is the engine without torch; `cuda` and `cpu-torch` need the `learn` extra."""
-
-    def __post_init__(self) -> None:
-        if self.device not in DEVICES:
-            raise InputError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
-        if self.decoding not in DECODINGS:
-            raise InputError(f"decoding must be one of {', '.join(DECODINGS)}, not {self.decoding!r}")
-
-
 @dataclass(frozen=True)
 class Prepared:
     """A problem that has been read and checked, with the method, the model and the settings to solve it by."""
 
-    domain_text: str
-    problem_text: str
-    domain_name: str
-    problem_name: str
-    validator: Validator
+    domain_source: Source
+    problem_source: Source
+    info: ProblemInfo
     method: str
-    model: Path | None = None
+    model: LoadedModel | None = None
     search_settings: Settings | None = None
-    model_use: ModelUse = ModelUse()
+    model_use: ModelUse = field(default_factory=ModelUse)
     translate_options: tuple[str, ...] = ()
 
     @property
@@ -156,6 +133,7 @@ class Prepared:
             plans = self._classical(budget, counters)
         else:
             plans = self._learned(budget, counters, seed, observer)
+        validator = Validator.of(self.info)
         with closing(plans):
             while True:
                 try:
@@ -163,35 +141,27 @@ class Prepared:
                 except StopIteration as stop:
                     ending: Ending = stop.value
                     return ending
-                self._check(plan)
+                self._check(plan, validator)
                 yield plan
 
-    def _check(self, plan: Plan) -> None:
-        verdict = self.validator.check(plan)
+    def _check(self, plan: Plan, validator: Validator) -> None:
+        verdict = validator.check(plan)
         if not verdict.valid:
             raise InvalidPlanError(f"internal error: {self.method} found an invalid plan: {verdict.reason}")
 
     def _classical(self, budget: Budget, counters: Counters) -> Search:
         budget.start_search()
-        return classical_plans(
-            self.method, self.domain_text, self.problem_text, budget, counters, self.translate_options
-        )
+        texts = self.domain_source.text, self.problem_source.text
+        return classical_plans(self.method, *texts, budget, counters, self.translate_options)
 
     def _learned(self, budget: Budget, counters: Counters, seed: int, observer: Observer | None) -> Search:
-        from oclgen.inference.heuristic import ModelHeuristic
-        from oclgen.inference.policy import ModelPolicy
         from oclgen.pddl.task import PddlTask
 
         assert self.model is not None
         method, use = LEARNED[self.method], self.model_use
-        task = PddlTask(self.domain_text, self.problem_text)
-        policy = heuristic = None
-        if method.needs_policy:
-            policy = ModelPolicy(
-                self.model / "policy", decoding=use.decoding, temperature=use.temperature, device=use.device
-            )
-        if method.needs_heuristic:
-            heuristic = ModelHeuristic(self.model / "heuristic", percentile=use.percentile, device=use.device)
+        task = PddlTask.of(self.info, self.problem_source.name)
+        policy = self.model.policy(use) if method.needs_policy else None
+        heuristic = self.model.heuristic(use) if method.needs_heuristic else None
         if budget.exhausted():
             assert budget.ending is not None
             return budget.ending
@@ -209,7 +179,7 @@ def prepare(
     problem: str | Path,
     *,
     method: str = "oclgen",
-    model: Path | str | None = None,
+    model: LoadedModel | Path | str | None = None,
     profile: str = "extended",
     settings: Mapping[str, Any] | None = None,
 ) -> Prepared:
@@ -222,11 +192,9 @@ def prepare(
     info = parse_problem(problem_source, parse_domain(domain_source))
     spec = find_spec(info.domain)
     prepared = Prepared(
-        domain_text=domain_source.text,
-        problem_text=problem_source.text,
-        domain_name=info.domain.name,
-        problem_name=info.name,
-        validator=Validator(domain_source.text, problem_source.text),
+        domain_source=domain_source,
+        problem_source=problem_source,
+        info=info,
         method=method,
         translate_options=spec.defaults.teacher.translate_options if spec else (),
     )
@@ -234,21 +202,21 @@ def prepare(
         if settings:
             raise InputError(f"method {method} has no search settings to override")
         return prepared
-    folder = find_model(info.domain) if model is None else Path(model)
-    check_model(folder, info.domain)
+    loaded = model if isinstance(model, LoadedModel) else load_model(model or find_model(info.domain))
+    check_model(loaded.folder, info.domain)
     layers: list[Mapping[str, Any]] = [asdict(spec.defaults.solve) if spec else {}]
     if profile != "paper":
-        layers += [PROFILES[profile], own_settings(folder)]
+        layers += [PROFILES[profile], own_settings(loaded)]
     search_settings, use = resolve(LEARNED[method].settings, layers, settings or {})
-    return replace(prepared, model=folder, search_settings=search_settings, model_use=use)
+    return replace(prepared, model=loaded, search_settings=search_settings, model_use=use)
 
 
-def own_settings(folder: Path) -> dict[str, Any]:
+def own_settings(model: LoadedModel) -> dict[str, Any]:
     """The settings that a model brings along."""
-    own = model_settings(folder)
+    own = model.solve_settings
     unknown = sorted(set(own) - set(get_type_hints(OclgenSettings)) - set(get_type_hints(ModelUse)))
     if unknown:
-        raise InputError(f"{folder / 'solve.toml'}: unknown setting {unknown[0]!r}")
+        raise InputError(f"{model.folder / 'solve.toml'}: unknown setting {unknown[0]!r}")
     return own
 
 

@@ -123,11 +123,11 @@ class SolveRun:
     def record(self, ending: Ending, code: int, search_seconds: float, total: float) -> dict[str, Any]:
         request, prepared = self.request, self.prepared
         return {
-            "domain": prepared.domain_name if prepared else None,
-            "problem": prepared.problem_name if prepared else None,
+            "domain": prepared.info.domain.name if prepared else None,
+            "problem": prepared.info.name if prepared else None,
             "method": request.method,
             "profile": request.profile,
-            "model": str(prepared.model) if prepared and prepared.model else None,
+            "model": str(prepared.model.folder) if prepared and prepared.model else None,
             "settings": prepared.settings if prepared else {},
             "seed": request.random_seed,
             "time_limit": request.overall_time_limit,

@@ -6,7 +6,7 @@ surprise inside a C++ library may end the whole process.
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Self, cast
 
 from pymimir.advanced import formalism, search
 
@@ -28,14 +28,24 @@ class PddlTask:
 
     def __init__(self, domain: Path | str, problem: Path | str) -> None:
         domain_source, problem_source = source(domain, "domain"), source(problem, "problem")
-        self.info: ProblemInfo = parse_problem(problem_source, parse_domain(domain_source))
-        self._describe(self.info)
-        self._refuse_giants(problem_source.name)
+        self._start(parse_problem(problem_source, parse_domain(domain_source)), problem_source.name)
+
+    @classmethod
+    def of(cls, info: ProblemInfo, file: str = "<problem>") -> Self:
+        """A problem that has been read already, from `file`."""
+        task = cls.__new__(cls)
+        task._start(info, file)
+        return task
+
+    def _start(self, info: ProblemInfo, file: str) -> None:
+        self.info = info
+        self._describe(info)
+        self._refuse_giants(file)
         try:
-            self._load(normal_form(self.info))
+            self._load(normal_form(info))
         except (RuntimeError, ValueError, IndexError, MemoryError) as error:
             first_line = str(error).strip().partition("\n")[0]
-            raise PddlError(f"{problem_source.name}:1: pymimir refuses this problem: {first_line}") from None
+            raise PddlError(f"{file}:1: pymimir refuses this problem: {first_line}") from None
 
     def _refuse_giants(self, name: str) -> None:
         pairs = sum(sum(map(len, members)) ** 2 for members in self._allowed.values())

@@ -7,9 +7,10 @@ atom that an action both deletes and adds is true afterwards.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from oclgen.interfaces import Action, Atom
-from oclgen.pddl.model import Literal, Operator
+from oclgen.pddl.model import Literal, Operator, ProblemInfo
 from oclgen.pddl.problem import read_problem
 
 
@@ -40,6 +41,13 @@ class Validator:
 
     def __init__(self, domain: Path | str, problem: Path | str) -> None:
         self.info = read_problem(domain, problem)
+
+    @classmethod
+    def of(cls, info: ProblemInfo) -> Self:
+        """For a problem that has been read already."""
+        validator = cls.__new__(cls)
+        validator.info = info
+        return validator
 
     def check(self, plan: Sequence[Action]) -> Verdict:
         state = set(self.info.init)

@@ -1,0 +1,109 @@
+"""A model that many solves share: its checkpoints are read once, when they are first needed.
+
+    from oclgen import LoadedModel, solve
+    model = LoadedModel("models/ferry")
+    for problem in problems:
+        solve(domain, problem, model=model)
+
+A `LoadedModel` hides which checkpoints a model folder holds: callers ask it for a policy and a heuristic. What it
+keeps is never written to after loading, so solves in several threads may share it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from oclgen.errors import InputError
+from oclgen.interfaces import Heuristic, Policy
+from oclgen.model_folders import model_settings
+
+if TYPE_CHECKING:
+    from oclgen.checkpoint import Checkpoint
+
+DECODINGS = ("free", "applicable", "viable")
+DEVICES = ("cpu", "cpu-torch", "cuda")
+STAMPED = ("solve.toml", "*/settings.json", "*/weights.safetensors")
+"""The files of a model folder that show whether it has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """How a search uses its models."""
+
+    percentile: float | None = 10.0
+    """Summary of the cost-to-go distribution; None is the mode (the paper's ablation)."""
+    decoding: str = "free"
+    """`free` as in the paper, or (ours) `applicable`: only tokens that lead to an applicable action, or `viable`: to
+    one that does not lead straight into a dead end."""
+    temperature: float = 1.0
+    device: str = "cpu"
+    """`cpu` is the engine without torch; `cuda` and `cpu-torch` need the `learn` extra."""
+
+    def __post_init__(self) -> None:
+        if self.device not in DEVICES:
+            raise InputError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
+        if self.decoding not in DECODINGS:
+            raise InputError(f"decoding must be one of {', '.join(DECODINGS)}, not {self.decoding!r}")
+
+
+class CountingPolicy(Policy, Protocol):
+    """A policy that counts the tokens it has processed."""
+
+    tokens: int
+
+
+class LoadedModel:
+    """A model folder: `policy/` and `heuristic/`, each a checkpoint, and perhaps `solve.toml`."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self._kept: dict[tuple[str, str], Any] = {}
+
+    @cached_property
+    def solve_settings(self) -> dict[str, Any]:
+        """The search settings that the model brings along."""
+        return model_settings(self.folder)
+
+    def policy(self, use: ModelUse) -> CountingPolicy:
+        """A policy for one solve: its counters are its own, its weights are shared."""
+        from oclgen.inference.devices import policy_engine
+        from oclgen.inference.policy import ModelPolicy
+
+        checkpoint = self._checkpoint("policy")
+        engine = self._keep("policy", use.device, lambda: policy_engine(checkpoint, use.device))
+        return ModelPolicy(checkpoint, decoding=use.decoding, temperature=use.temperature, engine=engine)
+
+    def heuristic(self, use: ModelUse) -> Heuristic:
+        """A heuristic for one solve."""
+        from oclgen.inference.devices import heuristic_engine
+        from oclgen.inference.heuristic import ModelHeuristic
+
+        checkpoint = self._checkpoint("heuristic")
+        engine = self._keep("heuristic", use.device, lambda: heuristic_engine(checkpoint, use.device))
+        return ModelHeuristic(checkpoint, percentile=use.percentile, engine=engine)
+
+    def _checkpoint(self, kind: str) -> "Checkpoint":
+        from oclgen.checkpoint import load_checkpoint
+
+        checkpoint: Checkpoint = self._keep(kind, "checkpoint", lambda: load_checkpoint(self.folder / kind, kind))
+        return checkpoint
+
+    def _keep(self, kind: str, what: str, load: Callable[[], Any]) -> Any:
+        if (kind, what) not in self._kept:
+            self._kept[kind, what] = load()
+        return self._kept[kind, what]
+
+
+def load_model(folder: Path | str) -> LoadedModel:
+    """The model in a folder. The last one is kept for the next call, unless its files have changed since."""
+    place = Path(folder)
+    files = sorted(path for pattern in STAMPED for path in place.glob(pattern))
+    stamps = [path.stat() for path in files]
+    return _last_model(place, tuple((stamp.st_ino, stamp.st_mtime_ns, stamp.st_size) for stamp in stamps))
+
+
+@lru_cache(maxsize=1)
+def _last_model(folder: Path, _stamps: tuple[tuple[int, int, int], ...]) -> LoadedModel:
+    return LoadedModel(folder)

@@ -13,10 +13,10 @@ from typing import Any
 import psutil
 import pytest
 
-from oclgen.bench.benchmark import Progress, read_metrics, run_benchmark
+from oclgen.bench.benchmark import BenchProgress, read_metrics, run_benchmark
 from oclgen.bench.config import read_config
-from oclgen.bench.journal import read_records
-from oclgen.bench.record import Curve, Estimate, Loop, Run
+from oclgen.bench.record import CurveRecord, EstimateRecord, LoopRecord, RunRecord
+from oclgen.bench.record_file import read_records
 from oclgen.errors import InputError
 from oclgen.report.evaluation import Evaluation
 from tests.bench.records import loop
@@ -59,7 +59,7 @@ def own_locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path / "locks"))
 
 
-def bench(tmp_path: Path, text: str) -> list[Progress]:
+def bench(tmp_path: Path, text: str) -> list[BenchProgress]:
     config_file = tmp_path / "config.toml"
     config_file.write_text(text)
     return list(run_benchmark(read_config(config_file), config_file, tmp_path / "out", 1))
@@ -72,7 +72,7 @@ def lines(tmp_path: Path) -> list[dict[str, Any]]:
 def test_a_benchmark_leaves_one_full_record_a_run(tmp_path: Path, model: Path) -> None:
     progress = bench(tmp_path, CONFIG.format(model=model))
     assert (progress[-1].done, progress[-1].total, progress[-1].broken) == (7, 7, 0)
-    runs = [record for record in read_records(tmp_path / "out") if isinstance(record, Run)]
+    runs = [record for record in read_records(tmp_path / "out") if isinstance(record, RunRecord)]
     assert sorted(run.label for run in runs) == ["lama-first"] * 2 + ["lmcut"] * 2 + ["oclgen-uniform"] * 2
     assert {run.outcome for run in runs} <= {"solved", "unsolved"}
     line = next(line for line in lines(tmp_path) if line.get("label") == "oclgen-uniform")
@@ -95,7 +95,7 @@ def test_breadth_first_search_proves_optima_where_it_is_asked_to(tmp_path: Path)
 def test_estimates_hold_mode_percentile_and_distribution(tmp_path: Path, model: Path) -> None:
     text = CONFIG.format(model=model)
     bench(tmp_path, text[: text.index("[[runs]]")] + text[text.index("[[estimates]]") :])
-    estimates = [record for record in read_records(tmp_path / "out") if isinstance(record, Estimate)]
+    estimates = [record for record in read_records(tmp_path / "out") if isinstance(record, EstimateRecord)]
     assert len(estimates) == 2
     for found in estimates:
         assert found.percentile == 3 and found.estimate <= 150
@@ -214,7 +214,7 @@ metrics = "nowhere.jsonl"
     bench(tmp_path, text)
     assert [(line["kind"], line.get("length")) for line in lines(tmp_path)] == [("optimum", 4), ("curve", None)]
     [_, curve] = read_records(tmp_path / "out")
-    assert isinstance(curve, Curve)
+    assert isinstance(curve, CurveRecord)
     assert curve.series == {"training": ((1, 2.5),), "validation": ((1, 2.0),)}
 
 
@@ -245,7 +245,7 @@ def test_a_loop_becomes_a_record_that_a_longer_one_follows(tmp_path: Path) -> No
         path.write_text(json.dumps({"format": 1, **loop(*lengths, domain="data/mine")}))
         bench(tmp_path, LOOPS.format(folder=tmp_path))
     first, second = read_records(tmp_path / "out")
-    assert isinstance(first, Loop) and isinstance(second, Loop)
+    assert isinstance(first, LoopRecord) and isinstance(second, LoopRecord)
     assert (second.domain, second.label, second.method, second.samples) == (
         "blocksworld",
         "oclgen-uniform",

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from oclgen.bench.config import Config, read_config
+from oclgen.bench.config import BenchConfig, read_config
 from oclgen.domains import catalog
 from oclgen.errors import InputError
 from oclgen.report.paper import PAPER
-from oclgen.report.results import ABLATIONS
+from oclgen.report.tables.results import ABLATIONS
 from oclgen.search import METHODS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -29,7 +29,7 @@ method = "lama"
 """
 
 
-def read(tmp_path: Path, text: str) -> Config:
+def read(tmp_path: Path, text: str) -> BenchConfig:
     path = tmp_path / "config.toml"
     path.write_text(text)
     return read_config(path)

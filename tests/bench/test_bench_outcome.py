@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from oclgen.bench.config import ProblemSource
-from oclgen.bench.jobs import RESULT_NAME, Job
+from oclgen.bench.jobs import RESULT_NAME, BenchJob
 from oclgen.bench.outcome import run_record
-from oclgen.bench.problems import Problem, absolute, collect
-from oclgen.bench.runner import Ended
+from oclgen.bench.problems import BenchProblem, absolute, collect
+from oclgen.bench.runner import FinishedChild
 
 PROBLEM = """(define (problem two) (:domain blocksworld-4ops) (:objects b1 b2)
 (:init (arm-empty) (on-table b1) (on-table b2) (clear b1) (clear b2)) (:goal (and (on b1 b2))))"""
@@ -18,7 +18,7 @@ PLAN = ["pickup b1", "stack b1 b2"]
 
 
 @pytest.fixture(scope="module")
-def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
+def problem(tmp_path_factory: pytest.TempPathFactory) -> BenchProblem:
     from oclgen.domains import catalog
 
     folder = tmp_path_factory.mktemp("problem")
@@ -28,7 +28,7 @@ def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
 
 
 @pytest.fixture
-def judge(problem: Problem, tmp_path: Path) -> Any:
+def judge(problem: BenchProblem, tmp_path: Path) -> Any:
     def record(code: int, result: object = None, killed: bool = False, stderr: str = "") -> dict[str, Any]:
         (tmp_path / "stderr").write_text(stderr)
         if result is not None:
@@ -41,8 +41,10 @@ def judge(problem: Problem, tmp_path: Path) -> Any:
             "problem": "two",
             "time_limit": 10.0,
         }
-        job = Job("x", (), 10.0, 1 << 30, line, (problem,))
-        return run_record(Ended(job, tmp_path, code, killed, 10.2, 9.9, 1000), {"machine": "m", "revision": "r"})
+        job = BenchJob("x", (), 10.0, 1 << 30, line, (problem,))
+        return run_record(
+            FinishedChild(job, tmp_path, code, killed, 10.2, 9.9, 1000), {"machine": "m", "revision": "r"}
+        )
 
     return record
 

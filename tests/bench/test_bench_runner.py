@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from oclgen.bench import runner
-from oclgen.bench.jobs import Job
-from oclgen.bench.runner import Core, Ended, free_cores, release, run_jobs
+from oclgen.bench.jobs import BenchJob
+from oclgen.bench.runner import Core, FinishedChild, free_cores, release, run_jobs
 from oclgen.errors import InputError
 
 
@@ -27,11 +27,11 @@ def cores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Core
     release(found)
 
 
-def job(code: str, seconds: float = 30.0, name: str = "job") -> Job:
-    return Job(name, (sys.executable, "-c", code), seconds, 1 << 30, {"kind": "run"}, ())
+def job(code: str, seconds: float = 30.0, name: str = "job") -> BenchJob:
+    return BenchJob(name, (sys.executable, "-c", code), seconds, 1 << 30, {"kind": "run"}, ())
 
 
-def run_one(cores: list[Core], code: str, seconds: float = 30.0) -> tuple[Ended, str]:
+def run_one(cores: list[Core], code: str, seconds: float = 30.0) -> tuple[FinishedChild, str]:
     [result] = [(ended, (ended.folder / "stdout").read_text()) for ended in run_jobs([job(code, seconds)], cores)]
     return result
 
@@ -45,7 +45,7 @@ def test_a_child_runs_alone_on_its_core_with_one_thread(cores: list[Core]) -> No
 
 def test_exit_codes_signals_and_last_words_are_kept(cores: list[Core]) -> None:
     codes = ["import sys; sys.exit('oh no')", "import os; os.kill(os.getpid(), 11)"]
-    seen = [(ended.exit_code, ended.last_words()) for ended in run_jobs([job(code) for code in codes], cores)]
+    seen = [(ended.exit_code, ended.last_error_line()) for ended in run_jobs([job(code) for code in codes], cores)]
     assert seen == [(1, "oh no"), (-11, "")]
 
 
@@ -69,8 +69,8 @@ def test_what_a_child_leaves_behind_in_its_group_is_killed(cores: list[Core]) ->
 
 
 def test_a_leak_is_stopped_at_the_memory_bound(cores: list[Core]) -> None:
-    leak = Job("leak", (sys.executable, "-c", "x = bytearray(4 << 30)"), 30.0, 1 << 28, {"kind": "run"}, ())
-    [(code, words)] = [(ended.exit_code, ended.last_words()) for ended in run_jobs([leak], cores)]
+    leak = BenchJob("leak", (sys.executable, "-c", "x = bytearray(4 << 30)"), 30.0, 1 << 28, {"kind": "run"}, ())
+    [(code, words)] = [(ended.exit_code, ended.last_error_line()) for ended in run_jobs([leak], cores)]
     assert code == 1 and "MemoryError" in words
 
 

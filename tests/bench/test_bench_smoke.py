@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from oclgen import model_folders as models
-from oclgen.bench.journal import read_records
-from oclgen.bench.record import Run
+from oclgen.bench.record import RunRecord
+from oclgen.bench.record_file import read_records
 from oclgen.cli import run as run_cli
 from oclgen.domains import catalog
 from tests.model_folder import write_random_model
@@ -44,7 +44,7 @@ def test_the_smoke_config_brings_every_table_and_figure(
     metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert run_cli(["bench", "--config", str(CONFIG), "--out", "out"]) == 0
     assert run_cli(["report", "out"]) == 0
-    runs = [record for record in read_records(Path("out")) if isinstance(record, Run)]
+    runs = [record for record in read_records(Path("out")) if isinstance(record, RunRecord)]
     assert [run.error for run in runs if run.outcome == "broken"] == []
     assert all(run.outcome == "solved" for run in runs if run.label in ("lama-first", "lmcut"))
     assert {path.stem for path in Path("out/report/tables").iterdir()} == TABLES

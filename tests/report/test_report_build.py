@@ -162,5 +162,7 @@ def test_the_figures_of_the_paper_and_the_page_are_in_the_package() -> None:
     root = Path(__file__).parents[2]
     globs = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["oclgen"]
     shipped = {path for pattern in globs for path in (root / "src" / "oclgen").glob(pattern)}
-    bench = root / "src" / "oclgen" / "bench"
-    assert {path for path in bench.iterdir() if path.is_file() and path.suffix != ".py"} <= shipped
+    folder = root / "src" / "oclgen" / "report"
+    data = {path for path in folder.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    assert {path.name for path in data} == {"paper.toml", "page.html"}
+    assert data <= shipped

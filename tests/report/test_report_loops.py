@@ -10,8 +10,8 @@ from oclgen.bench.config import read_config
 from oclgen.report import build as report
 from oclgen.report.evaluation import Evaluation
 from oclgen.report.figures import Picture
-from oclgen.report.loops import improvement_loop, loop_picture
-from oclgen.report.table import Absent, Table
+from oclgen.report.tables.loops import improvement_loop, loop_picture
+from oclgen.report.tables.table import Absent, Table
 from tests.bench.records import estimate, loop, optimum, records, run
 
 CONFIGS = Path(__file__).parents[2] / "configs"

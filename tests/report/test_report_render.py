@@ -6,7 +6,7 @@ import io
 import pytest
 
 from oclgen.report.render import as_csv, html_table, latex, markdown
-from oclgen.report.table import Cell, Column, Row, Table, error_cell, of_cell, p_cell, text_cell
+from oclgen.report.tables.table import Cell, Column, Row, Table, error_cell, of_cell, p_cell, text_cell
 
 TABLE = Table(
     "demo_key",

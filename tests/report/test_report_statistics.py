@@ -10,7 +10,6 @@ from oclgen.report.statistics import (
     agile_score,
     compare,
     completion_over_time,
-    length_at,
     length_over_time,
     mean_of,
     quality_over_time,
@@ -97,11 +96,6 @@ def test_ipc_scores() -> None:
     assert agile_score(math.sqrt(300), 300) == pytest.approx(0.5)
     assert agile_score(300, 300) == pytest.approx(0.0)
     assert agile_score(None, 300) == agile_score(301, 300) == 0.0
-
-
-def test_length_at_a_second_is_the_best_known_by_then() -> None:
-    trace = [(0.5, 40), (2.0, 30)]
-    assert [length_at(trace, second) for second in (0.4, 0.5, 1.9, 2.0, 9.0)] == [None, 40, 40, 30, 30]
 
 
 def test_curves_step_where_the_traces_do() -> None:

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from oclgen.report.accuracy import mae_comparison, mae_me_comparison
-from oclgen.report.comparisons import (
+from oclgen.report.evaluation import Evaluation
+from oclgen.report.tables.accuracy import mae_comparison, mae_me_comparison
+from oclgen.report.tables.comparisons import (
     commonly_solved,
     ipc_scores,
     ratio_to_lama,
@@ -13,9 +14,8 @@ from oclgen.report.comparisons import (
     statistical_comparison_iter3,
     taskwise,
 )
-from oclgen.report.evaluation import Evaluation
-from oclgen.report.loops import improvement_loop
-from oclgen.report.results import (
+from oclgen.report.tables.loops import improvement_loop
+from oclgen.report.tables.results import (
     ablations,
     generalisation,
     improvement_final,
@@ -25,7 +25,7 @@ from oclgen.report.results import (
     results_saw_vs_act,
     results_subset,
 )
-from oclgen.report.table import Absent, Table
+from oclgen.report.tables.table import Absent, Table
 from tests.bench.records import broken, estimate, optimum, records, run
 
 

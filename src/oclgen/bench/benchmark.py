@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from oclgen.bench import machine
-from oclgen.bench.config import Config, LoopSpec, TrainingSpec
-from oclgen.bench.jobs import Job, estimate_jobs, solve_jobs
-from oclgen.bench.journal import Journal
+from oclgen.bench.config import BenchConfig, LoopSpec, TrainingSpec
+from oclgen.bench.jobs import BenchJob, estimate_jobs, solve_jobs
 from oclgen.bench.outcome import estimate_records, run_record
-from oclgen.bench.problems import Problem, collect, digest
+from oclgen.bench.problems import BenchProblem, collect, digest
 from oclgen.bench.record import from_json
-from oclgen.bench.runner import Ended, free_cores, release, run_jobs
+from oclgen.bench.record_file import RecordFile
+from oclgen.bench.runner import FinishedChild, free_cores, release, run_jobs
 from oclgen.cli.solve import parse_overrides
 from oclgen.errors import InputError
 from oclgen.planner import prepare
@@ -24,7 +24,7 @@ SERIES = {"train": "training", "validation": "validation"}
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BenchProgress:
     """How far a benchmark is; `left` is in seconds, None as long as there is nothing to judge by."""
 
     done: int
@@ -34,27 +34,31 @@ class Progress:
     error: str | None = None
 
 
-def run_benchmark(config: Config, config_file: Path, out: Path, workers: int | None = None) -> Iterator[Progress]:
+def run_benchmark(
+    config: BenchConfig, config_file: Path, out: Path, workers: int | None = None
+) -> Iterator[BenchProgress]:
     """Yield the progress before the first and after each run."""
     problems = collect(config.problems, out)
-    surroundings = {"machine": machine.describe(), "revision": machine.revision()}
-    with Journal(out) as journal:
+    environment = {"machine": machine.describe(), "revision": machine.revision()}
+    with RecordFile(out) as journal:
         keep_config(config_file, out / f"{config.name}.toml")
         record_facts(config, problems, journal)
         solving = solve_jobs(config, problems, out)
         jobs = [job for job in solving if job.id not in journal.ids]
         check_runs(config, jobs)
         jobs = [*estimate_jobs(config, problems, out, journal.ids), *jobs]
-        clock = Clock(jobs, len(solving) - sum(job.line["kind"] == "run" for job in jobs))
-        yield Progress(clock.before, clock.total, journal.broken, None)
+        clock = RemainingTime(jobs, len(solving) - sum(job.line["kind"] == "run" for job in jobs))
+        yield BenchProgress(clock.before, clock.total, journal.broken, None)
         if not jobs:
             return
         cores = free_cores(workers)
         try:
             for ended in run_jobs(jobs, cores):
-                error = store(ended, journal, surroundings)
+                error = store(ended, journal, environment)
                 clock.add(ended)
-                yield Progress(clock.before + clock.done, clock.total, journal.broken, clock.left(len(cores)), error)
+                yield BenchProgress(
+                    clock.before + clock.done, clock.total, journal.broken, clock.left(len(cores)), error
+                )
         finally:
             release(cores)
 
@@ -66,22 +70,22 @@ def keep_config(file: Path, kept: Path) -> None:
     temporary.replace(kept)
 
 
-def store(ended: Ended, journal: Journal, surroundings: Mapping[str, Any]) -> str | None:
+def store(ended: FinishedChild, journal: RecordFile, environment: Mapping[str, Any]) -> str | None:
     """Append what a child brought; return what is broken about it."""
     line = ended.job.line
     if line["kind"] == "estimate":
-        lines, error = estimate_records(ended, surroundings)
+        lines, error = estimate_records(ended, environment)
         for found in lines:
             journal.append(found)
         return error and f"estimates of {line['label']} on {line['domain']}: {error}"
-    record = run_record(ended, surroundings)
+    record = run_record(ended, environment)
     journal.append(record)
     if record["outcome"] != "broken":
         return None
     return f"{record['label']} on {record['domain']}/{record['problem']}: {record['error']}"
 
 
-def check_runs(config: Config, jobs: list[Job]) -> None:
+def check_runs(config: BenchConfig, jobs: list[BenchJob]) -> None:
     """Refuse wrong settings and models of other domains now, not one by one through the night."""
     checked: set[tuple[str, str, str]] = set()
     for job in jobs:
@@ -105,17 +109,17 @@ def check_runs(config: Config, jobs: list[Job]) -> None:
             raise InputError(f"run {run.label!r} on {domain}: {error}") from error
 
 
-class Clock:
+class RemainingTime:
     """Judges the time left by how much of their limits the jobs so far have used."""
 
-    def __init__(self, jobs: list[Job], before: int) -> None:
+    def __init__(self, jobs: list[BenchJob], before: int) -> None:
         self.before = before
         self.total = before + len(jobs)
         self.done = 0
         self._open = sum(job.seconds for job in jobs if job.line["kind"] == "run")
         self._allowed = self._used = 0.0
 
-    def add(self, ended: Ended) -> None:
+    def add(self, ended: FinishedChild) -> None:
         self.done += 1
         if ended.job.line["kind"] == "run":
             self._open -= ended.job.seconds
@@ -126,7 +130,7 @@ class Clock:
         return self._open * self._used / self._allowed / workers if self._allowed else None
 
 
-def record_facts(config: Config, problems: list[Problem], journal: Journal) -> None:
+def record_facts(config: BenchConfig, problems: list[BenchProblem], journal: RecordFile) -> None:
     """Optima that are known beforehand, training curves, and loops of self-improvement."""
     for problem in problems:
         line = {"kind": "optimum", "fingerprint": problem.fingerprint, "length": problem.optimum}

@@ -135,7 +135,7 @@ class LoopSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Config:
+class BenchConfig:
     """One benchmark."""
 
     name: str
@@ -149,7 +149,7 @@ class Config:
     loops: tuple[LoopSpec, ...]
 
 
-def read_config(path: Path) -> Config:
+def read_config(path: Path) -> BenchConfig:
     """Raises `InputError` naming the file, the table and the key."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -157,9 +157,9 @@ def read_config(path: Path) -> Config:
         raise InputError(f"{path}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}") from error
-    known = [field.name for field in fields(Config) if field.name != "name"]
+    known = [field.name for field in fields(BenchConfig) if field.name != "name"]
     check_keys(table, known, str(path), required=("problems",))
-    config = Config(
+    config = BenchConfig(
         name=path.stem,
         title=str(table.get("title", path.stem)),
         memory_limit=memory(str(table.get("memory_limit", "4G"))),
@@ -182,7 +182,7 @@ def parts(kind: type[Part], table: Mapping[str, Any], key: str, path: Path) -> t
     return tuple(checked(kind, part, f"{path}: [[{key}]] {number}") for number, part in enumerate(found, start=1))
 
 
-def check_labels(config: Config, path: Path) -> None:
+def check_labels(config: BenchConfig, path: Path) -> None:
     """The same label twice on the same problems would mix two methods in one row; sets must exist."""
     sets = {source.set for source in config.problems}
     used: set[tuple[str, str, str]] = set()
@@ -196,7 +196,7 @@ def check_labels(config: Config, path: Path) -> None:
                 used.add((run.label, name, domain))
 
 
-def check_loops(config: Config, path: Path) -> None:
+def check_loops(config: BenchConfig, path: Path) -> None:
     """Of two loops with one label only the last would be shown."""
     used: set[tuple[str, str]] = set()
     for spec in config.loops:

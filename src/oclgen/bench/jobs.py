@@ -13,20 +13,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from oclgen.bench.config import Config, EstimateSpec, RunSpec, memory, seconds
-from oclgen.bench.problems import Problem, absolute, digest
+from oclgen.bench.config import BenchConfig, EstimateSpec, RunSpec, memory, seconds
+from oclgen.bench.problems import BenchProblem, absolute, digest
+from oclgen.bench.record import OPTIMAL_METHODS
 from oclgen.errors import InputError
 from oclgen.model_folders import find_model
 from oclgen.pddl.domain import read_domain
 from oclgen.planner import CLASSICAL
-from oclgen.report.evaluation import OPTIMAL_METHODS
 
 RESULT_NAME = "result.json"
 ESTIMATE_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BenchJob:
     """One bounded child process. `line` is the part of its record that is known before it runs."""
 
     id: str
@@ -34,10 +34,10 @@ class Job:
     seconds: float
     memory: int
     line: Mapping[str, Any]
-    problems: tuple[Problem, ...]
+    problems: tuple[BenchProblem, ...]
 
 
-def solve_jobs(config: Config, problems: Iterable[Problem], out: Path) -> list[Job]:
+def solve_jobs(config: BenchConfig, problems: Iterable[BenchProblem], out: Path) -> list[BenchJob]:
     """Problem by problem through all domains, so that a benchmark that was cut short is still balanced; proofs last."""
     problems = [absolute(problem, out) for problem in problems]
     runs = [
@@ -51,17 +51,17 @@ def solve_jobs(config: Config, problems: Iterable[Problem], out: Path) -> list[J
     return [*runs, *proof_jobs(config, problems)]
 
 
-def interleaved(problems: list[Problem]) -> Iterator[Problem]:
+def interleaved(problems: list[BenchProblem]) -> Iterator[BenchProblem]:
     """The first of each domain and set, then the second of each, ..."""
-    places: dict[tuple[str, str], int] = {}
+    column_groups: dict[tuple[str, str], int] = {}
     ranked = []
     for problem in problems:
-        rank = places[problem.set, problem.domain] = places.get((problem.set, problem.domain), 0) + 1
+        rank = column_groups[problem.set, problem.domain] = column_groups.get((problem.set, problem.domain), 0) + 1
         ranked.append((rank, problem))
     return (problem for _, problem in sorted(ranked, key=lambda item: item[0]))
 
 
-def proof_jobs(config: Config, problems: list[Problem]) -> list[Job]:
+def proof_jobs(config: BenchConfig, problems: list[BenchProblem]) -> list[BenchJob]:
     """A prover on every problem whose optimum is not known."""
     if config.optima is None:
         return []
@@ -83,7 +83,9 @@ def proof_jobs(config: Config, problems: list[Problem]) -> list[Job]:
     ]
 
 
-def job(config: Config, problem: Problem, run: RunSpec, limit: str, seed: int, memory_limit: int | None = None) -> Job:
+def job(
+    config: BenchConfig, problem: BenchProblem, run: RunSpec, limit: str, seed: int, memory_limit: int | None = None
+) -> BenchJob:
     memory_limit = memory_limit or config.memory_limit
     model = None if run.method in CLASSICAL else model_folder(run.model, problem)
     identity = {
@@ -110,11 +112,11 @@ def job(config: Config, problem: Problem, run: RunSpec, limit: str, seed: int, m
         "model": model and str(model),
     }
     command = solve_command(problem, run, seed, seconds(limit), memory_limit, model)
-    return Job(line["id"], command, seconds(limit), memory_limit, line, (problem,))
+    return BenchJob(line["id"], command, seconds(limit), memory_limit, line, (problem,))
 
 
 def solve_command(
-    problem: Problem, run: RunSpec, seed: int, limit: float, memory_limit: int, model: Path | None
+    problem: BenchProblem, run: RunSpec, seed: int, limit: float, memory_limit: int, model: Path | None
 ) -> tuple[str, ...]:
     """`oclgen solve` as a user would call it, writing into the folder it runs in."""
     command = [sys.executable, "-m", "oclgen", "solve", problem.domain_file, problem.problem_file]
@@ -130,7 +132,7 @@ def solve_command(
     return tuple(command)
 
 
-def model_folder(template: str, problem: Problem) -> Path:
+def model_folder(template: str, problem: BenchProblem) -> Path:
     if not template:
         return shipped_model(problem.domain_file)
     folder = Path(template.format(domain=problem.domain)).resolve()
@@ -154,7 +156,7 @@ def model_digest(folder: Path) -> str:
     return hashed.hexdigest()
 
 
-def estimate_jobs(config: Config, problems: Iterable[Problem], out: Path, known: set[str]) -> list[Job]:
+def estimate_jobs(config: BenchConfig, problems: Iterable[BenchProblem], out: Path, known: set[str]) -> list[BenchJob]:
     """One child per model, domain and set for all problems that have no estimate yet."""
     jobs = []
     for spec in config.estimates:
@@ -170,12 +172,12 @@ def estimate_jobs(config: Config, problems: Iterable[Problem], out: Path, known:
     return jobs
 
 
-def estimate_job(config: Config, spec: EstimateSpec, problems: list[Problem]) -> Job:
+def estimate_job(config: BenchConfig, spec: EstimateSpec, problems: list[BenchProblem]) -> BenchJob:
     lines = [estimate_line(config, spec, problem) for problem in problems]
     model = model_folder(spec.model, problems[0])
     command = (sys.executable, "-m", "oclgen.bench.estimates", str(model), RESULT_NAME)
     files = tuple(name for problem in problems for name in (problem.domain_file, problem.problem_file))
-    return Job(
+    return BenchJob(
         digest([line["id"] for line in lines]),
         (*command, *files),
         ESTIMATE_SECONDS,
@@ -185,7 +187,7 @@ def estimate_job(config: Config, spec: EstimateSpec, problems: list[Problem]) ->
     )
 
 
-def estimate_line(config: Config, spec: EstimateSpec, problem: Problem) -> dict[str, Any]:
+def estimate_line(config: BenchConfig, spec: EstimateSpec, problem: BenchProblem) -> dict[str, Any]:
     model = model_folder(spec.model, problem)
     identity = {
         "kind": "estimate",

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from oclgen.bench.jobs import RESULT_NAME
-from oclgen.bench.problems import Problem
-from oclgen.bench.runner import Ended, grace
+from oclgen.bench.problems import BenchProblem
+from oclgen.bench.runner import FinishedChild, grace
 from oclgen.errors import ExitCode
 from oclgen.pddl.validate import validate
 
@@ -24,7 +24,7 @@ NOT_FOUND = (ExitCode.UNSOLVABLE, ExitCode.UNSOLVED_INCOMPLETE, ExitCode.OUT_OF_
              ExitCode.OUT_OF_MEMORY_AND_TIME)  # fmt: skip
 
 
-def run_record(ended: Ended, surroundings: Mapping[str, Any]) -> dict[str, Any]:
+def run_record(ended: FinishedChild, environment: Mapping[str, Any]) -> dict[str, Any]:
     """The whole line of one run of a planner."""
     said = read_result(ended.folder / RESULT_NAME)
     known = dict(ended.job.line)
@@ -33,7 +33,7 @@ def run_record(ended: Ended, surroundings: Mapping[str, Any]) -> dict[str, Any]:
         "outcome": "unsolved",
         **known,
         **own,
-        **surroundings,
+        **environment,
         "asked_settings": known.get("settings"),
         "exit_code": ended.exit_code,
         "wall_seconds": round(ended.wall_seconds, 3),
@@ -45,7 +45,7 @@ def run_record(ended: Ended, surroundings: Mapping[str, Any]) -> dict[str, Any]:
     if error is not None:
         return line | {"outcome": "broken", "error": error}
     if ended.exit_code == ExitCode.UNSUPPORTED:  # the model cannot encode it: a result, not an accident
-        return line | {"outcome": "unsolved", "ending": "unsupported", "error": ended.last_words()}
+        return line | {"outcome": "unsolved", "ending": "unsupported", "error": ended.last_error_line()}
     return line
 
 
@@ -58,16 +58,16 @@ def read_result(path: Path) -> dict[str, Any]:
     return result if isinstance(result, dict) else {}
 
 
-def defect(ended: Ended, said: Mapping[str, Any]) -> str | None:
+def defect(ended: FinishedChild, said: Mapping[str, Any]) -> str | None:
     """Why a run counts as broken, or None."""
     if ended.killed:
         return f"had not ended {grace(ended.job.seconds):.0f} s after its limit and was killed"
     if ended.exit_code == ExitCode.UNSUPPORTED and not said:
         return None
     if ended.exit_code not in (*FOUND, *NOT_FOUND):
-        return f"{exit_text(ended.exit_code)}: {ended.last_words() or 'nothing on standard error'}"
+        return f"{exit_text(ended.exit_code)}: {ended.last_error_line() or 'nothing on standard error'}"
     if not said:
-        return f"{exit_text(ended.exit_code)} but no record was written: {ended.last_words()}"
+        return f"{exit_text(ended.exit_code)} but no record was written: {ended.last_error_line()}"
     if (said.get("outcome") == "solved") != (ended.exit_code in FOUND):
         return f"{exit_text(ended.exit_code)} contradicts the outcome {said.get('outcome')!r}"
     return plan_defect(ended.job.problems[0], said)
@@ -79,7 +79,7 @@ def exit_text(code: int) -> str:
     return f"exit code {code}"
 
 
-def plan_defect(problem: Problem, said: Mapping[str, Any]) -> str | None:
+def plan_defect(problem: BenchProblem, said: Mapping[str, Any]) -> str | None:
     plan = said.get("plan")
     if plan is None:
         return None if said.get("outcome") == "unsolved" else "solved without a plan"
@@ -101,11 +101,11 @@ def trace_defect(trace: Sequence[Sequence[float]], length: int) -> str | None:
     return None
 
 
-def estimate_records(ended: Ended, surroundings: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str | None]:
+def estimate_records(ended: FinishedChild, environment: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str | None]:
     """The lines of a heuristic's estimates, or what went wrong."""
     said = read_result(ended.folder / RESULT_NAME).get("estimates")
     lines = ended.job.line["lines"]
     if ended.exit_code != 0 or not isinstance(said, list) or len(said) != len(lines):
-        return [], f"{exit_text(ended.exit_code)}: {ended.last_words() or 'no estimates written'}"
+        return [], f"{exit_text(ended.exit_code)}: {ended.last_error_line() or 'no estimates written'}"
     pairs = zip(lines, said, strict=True)
-    return [{**line, **found, **surroundings} for line, found in pairs if found is not None], None
+    return [{**line, **found, **environment} for line, found in pairs if found is not None], None

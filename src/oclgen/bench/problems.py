@@ -22,7 +22,7 @@ LIST_NAME = "problems.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BenchProblem:
     """A problem on disk; paths are relative to the benchmark's folder."""
 
     set: str
@@ -45,7 +45,7 @@ class Candidate:
     optimum: int | None = None
 
 
-def collect(sources: Iterable[ProblemSource], out: Path) -> list[Problem]:
+def collect(sources: Iterable[ProblemSource], out: Path) -> list[BenchProblem]:
     """All problems, written under `out`; read back instead where the same sources were collected before."""
     sources = list(sources)
     asked = digest([asdict(source) for source in sources])
@@ -53,8 +53,8 @@ def collect(sources: Iterable[ProblemSource], out: Path) -> list[Problem]:
     if path.exists():
         stored = json.loads(path.read_text(encoding="utf-8"))
         if stored["sources"] == asked:
-            return [Problem(**problem) for problem in stored["problems"]]
-    problems: list[Problem] = []
+            return [BenchProblem(**problem) for problem in stored["problems"]]
+    problems: list[BenchProblem] = []
     for source in sources:
         known = {problem.fingerprint for problem in problems if problem.set == source.set}
         problems += write_source(source, known, out)
@@ -70,7 +70,7 @@ def digest(value: Any) -> str:
     return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=12).hexdigest()
 
 
-def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Problem]:
+def write_source(source: ProblemSource, known: set[str], out: Path) -> list[BenchProblem]:
     """The first `count` new problems of a source, as files."""
     domain_text, meaningful = domain_of(source)
     domain_name = Path(source.domain).name
@@ -78,7 +78,7 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Prob
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "domain.pddl").write_text(domain_text, encoding="utf-8")
     taken = known | excluded(source)
-    problems: list[Problem] = []
+    problems: list[BenchProblem] = []
     for candidate in candidates(source):
         if source.count and len(problems) == source.count:
             break
@@ -91,7 +91,7 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Prob
         file = folder / f"{file_name(candidate.name)}.pddl"
         file.write_text(candidate.text, encoding="utf-8")
         problems.append(
-            Problem(
+            BenchProblem(
                 set=source.set,
                 domain=domain_name,
                 name=candidate.name,
@@ -170,7 +170,7 @@ def file_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name)
 
 
-def absolute(problem: Problem, out: Path) -> Problem:
+def absolute(problem: BenchProblem, out: Path) -> BenchProblem:
     """The same with paths that hold wherever a child process runs."""
     home = out.resolve()
     return replace(problem, domain_file=str(home / problem.domain_file), problem_file=str(home / problem.problem_file))

@@ -1,26 +1,30 @@
-"""What a benchmark writes and a report reads: one JSON object per line, nothing else passes between the two.
+"""The records that `oclgen bench` writes and `oclgen report` reads: one JSON object per line.
 
-Five kinds: a `Run` of a planner on a problem, a proven `Optimum`, an `Estimate` of the heuristic for an initial
-state, a training `Curve`, and a `Loop` of self-improvement. Lines carry more than these types (plan, settings,
-versions, machine): readers keep what they need and ignore the rest.
+Five kinds: the run of a planner on a problem, a proven optimum, the heuristic's estimate for an initial state, a
+training curve, and a self-improvement loop. Lines hold more than these types (plan, settings, versions): readers keep
+the fields they need and ignore the others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, cast
 
-from oclgen.report.statistics import length_at
-
 Outcome = Literal["solved", "unsolved", "broken"]
-"""Unsolved is a result; broken is a defect (a crash, a rejected plan, an unexpected exit code)."""
+"""`unsolved` is a result; `broken` is a defect (a crash, an invalid plan, an unexpected exit code)."""
 
 OUTCOMES = ("solved", "unsolved", "broken")
+
+OPTIMAL_METHODS = ("lmcut", "bfs")
+"""Methods that prove their plan optimal when they end by themselves."""
+
+Trace = Sequence[tuple[float, int]]
+"""(seconds, length) of each improvement."""
 
 Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunRecord:
     """One planner on one problem."""
 
     id: str
@@ -48,7 +52,7 @@ class Run:
 
     @property
     def first_seconds(self) -> float | None:
-        """When the first plan was there."""
+        """When the first plan was found."""
         return self.trace[0][0] if self.trace else None
 
     def length_at(self, seconds: float) -> int | None:
@@ -56,7 +60,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Optimum:
+class OptimumRecord:
     """A proven optimal length."""
 
     fingerprint: str
@@ -64,8 +68,8 @@ class Optimum:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a heuristic model says of an initial state; the distribution as (cost, probability) pairs."""
+class EstimateRecord:
+    """A heuristic model's estimate for an initial state; the distribution as (cost, probability) pairs."""
 
     id: str
     set: str
@@ -81,8 +85,8 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """What training reported, step by step."""
+class CurveRecord:
+    """Losses of a training run: (step, loss) pairs per series."""
 
     id: str
     domain: str
@@ -91,8 +95,8 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Iteration:
-    """Best-of-N after an iteration of self-improvement; lengths over the problems it solved."""
+class LoopIteration:
+    """Best-of-N after one iteration of self-improvement; lengths are means over the solved problems."""
 
     iteration: int
     problems: int
@@ -106,34 +110,46 @@ class Iteration:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """What self-improvement reported of its own test problems, from the model it started with on."""
+class LoopRecord:
+    """A self-improvement loop on its own test problems; iteration 0 is the model it started from."""
 
     id: str
     domain: str
     label: str
     method: str
     samples: int
-    iterations: tuple[Iteration, ...]
+    iterations: tuple[LoopIteration, ...]
 
 
-Record = Run | Optimum | Estimate | Curve | Loop
-KINDS: dict[str, type[Record]] = {"run": Run, "optimum": Optimum, "estimate": Estimate, "curve": Curve, "loop": Loop}
+Record = RunRecord | OptimumRecord | EstimateRecord | CurveRecord | LoopRecord
+KINDS: dict[str, type[Record]] = {
+    "run": RunRecord,
+    "optimum": OptimumRecord,
+    "estimate": EstimateRecord,
+    "curve": CurveRecord,
+    "loop": LoopRecord,
+}
 
 
 def from_json(line: Mapping[str, Any]) -> Record:
-    """The typed record of a parsed line; raises ValueError where the line is not one."""
+    """The record of a parsed line; raises ValueError if the line is not a record."""
     kind = KINDS.get(str(line.get("kind")))
     if kind is None:
         raise ValueError(f"unknown kind of record {line.get('kind')!r}")
-    if kind is Loop:
-        line = {**line, "iterations": [typed(Iteration, each) for each in line.get("iterations", ())]}
+    if kind is LoopRecord:
+        line = {**line, "iterations": [typed(LoopIteration, each) for each in line.get("iterations", ())]}
     record = typed(kind, line)
-    if isinstance(record, Run) and record.outcome not in OUTCOMES:
+    if isinstance(record, RunRecord) and record.outcome not in OUTCOMES:
         raise ValueError(f"unknown outcome {record.outcome!r}")
-    if isinstance(record, Loop) and not record.iterations:
+    if isinstance(record, LoopRecord) and not record.iterations:
         raise ValueError("a loop without iterations")
     return record
+
+
+def length_at(trace: Trace, seconds: float) -> int | None:
+    """The best length known after so many seconds."""
+    known = [length for when, length in trace if when <= seconds]
+    return min(known) if known else None
 
 
 def typed(kind: type[Kind], line: Mapping[str, Any]) -> Kind:
@@ -145,7 +161,7 @@ def typed(kind: type[Kind], line: Mapping[str, Any]) -> Kind:
 
 
 def frozen(value: Any) -> Any:
-    """JSON lists as tuples, at any depth."""
+    """JSON lists become tuples, at any depth."""
     if isinstance(value, list):
         return tuple(frozen(item) for item in value)
     if isinstance(value, dict):

@@ -16,7 +16,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oclgen.bench.jobs import Job
+from oclgen.bench.jobs import BenchJob
 from oclgen.errors import InputError
 from oclgen.support.child_process import die_with_parent
 
@@ -33,10 +33,10 @@ class Core:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class FinishedChild:
     """What is left of a child: its folder still holds what it wrote."""
 
-    job: Job
+    job: BenchJob
     folder: Path
     exit_code: int
     killed: bool
@@ -44,24 +44,24 @@ class Ended:
     cpu_seconds: float
     peak_memory_kb: int
 
-    def last_words(self) -> str:
+    def last_error_line(self) -> str:
         """The last line on standard error."""
         lines = (self.folder / "stderr").read_text(encoding="utf-8", errors="replace").strip().splitlines()
         return lines[-1].strip()[-500:] if lines else ""
 
 
 @dataclass(slots=True)
-class Running:
+class RunningChild:
     """A child at work on a core."""
 
-    job: Job
+    job: BenchJob
     core: Core
     folder: tempfile.TemporaryDirectory[str]
     process: subprocess.Popen[bytes]
     started: float
     killed: bool = False
 
-    def look(self) -> Ended | None:
+    def look(self) -> FinishedChild | None:
         """Whether it has ended; kills it when it is overdue."""
         pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
         now = time.monotonic()
@@ -72,7 +72,7 @@ class Running:
             return None
         self.process.returncode = os.waitstatus_to_exitcode(status)
         self.kill()  # whatever the child left behind in its group
-        return Ended(
+        return FinishedChild(
             self.job,
             Path(self.folder.name),
             self.process.returncode,
@@ -123,11 +123,11 @@ def release(cores: Sequence[Core]) -> None:
         os.close(core.lock)
 
 
-def run_jobs(jobs: Sequence[Job], cores: Sequence[Core]) -> Generator[Ended, None, None]:
+def run_jobs(jobs: Sequence[BenchJob], cores: Sequence[Core]) -> Generator[FinishedChild, None, None]:
     """Run all jobs, one per core at a time, and yield each when it has ended (its folder lasts until the next one)."""
     waiting = list(reversed(jobs))
     idle = list(cores)
-    running: list[Running] = []
+    running: list[RunningChild] = []
     try:
         while waiting or running:
             while waiting and idle:
@@ -146,7 +146,7 @@ def run_jobs(jobs: Sequence[Job], cores: Sequence[Core]) -> Generator[Ended, Non
             child.abandon()
 
 
-def start(job: Job, core: Core) -> Running:
+def start(job: BenchJob, core: Core) -> RunningChild:
     """The child in a session and a folder of its own, on its core, with one thread and a bound on memory."""
     parent = os.getpid()
     folder = tempfile.TemporaryDirectory(prefix="oclgen-bench-")
@@ -170,4 +170,4 @@ def start(job: Job, core: Core) -> Running:
             pass_fds=(core.lock,),
             preexec_fn=prepare,  # safe: this process has one thread
         )
-    return Running(job, core, folder, process, time.monotonic())
+    return RunningChild(job, core, folder, process, time.monotonic())

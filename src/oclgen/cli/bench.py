@@ -19,10 +19,10 @@ def command(config_file: Path, out: Path, workers: int | None) -> None:
     Each run is a process of its own and leaves one line in DIR/records.jsonl. The same command again goes on where
     it stopped. `oclgen report DIR` makes tables and figures of the records.
     """
-    from oclgen.bench.benchmark import Progress, run_benchmark
+    from oclgen.bench.benchmark import BenchProgress, run_benchmark
     from oclgen.bench.config import read_config
 
-    progress = Progress(0, 0, 0, None)
+    progress = BenchProgress(0, 0, 0, None)
     next_line = time.monotonic() + LINE_SECONDS
     for progress in run_benchmark(read_config(config_file), config_file, out, workers):
         if progress.error:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from oclgen.bench.journal import read_records
-from oclgen.bench.record import Run
-from oclgen.report import accuracy, comparisons, figures, loops, results
+from oclgen.bench.record import RunRecord
+from oclgen.bench.record_file import read_records
+from oclgen.report import figures
 from oclgen.report.evaluation import Evaluation
 from oclgen.report.figures import Picture
-from oclgen.report.results import limit_text
-from oclgen.report.table import Absent, Table
+from oclgen.report.tables import accuracy, comparisons, loops, results
+from oclgen.report.tables.results import limit_text
+from oclgen.report.tables.table import Absent, Table
 
 Item = Table | Picture | Absent
 SHOUTED = 20
@@ -115,7 +116,7 @@ def alarms(evaluation: Evaluation) -> list[str]:
     return lines
 
 
-def run_text(run: Run) -> str:
+def run_text(run: RunRecord) -> str:
     return f"{run.label} ({limit_text(run.time_limit)}, seed {run.seed}) on {run.domain}/{run.problem}"
 
 

@@ -11,7 +11,7 @@ from oclgen.report.evaluation import Evaluation
 from oclgen.report.figures import Picture
 from oclgen.report.properties import properties
 from oclgen.report.render import as_csv, html_table, latex, latex_text, markdown
-from oclgen.report.table import Table
+from oclgen.report.tables.table import Table
 
 TITLE = "Benchmark report"
 PAPER_NOTE = "Rows marked paper are the figures printed in the paper: ten minutes a problem on GPUs unless stated."

@@ -9,10 +9,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from oclgen.bench.record import Curve, Estimate, Loop, Optimum, Record, Run
+from oclgen.bench.record import (
+    OPTIMAL_METHODS,
+    CurveRecord,
+    EstimateRecord,
+    LoopRecord,
+    OptimumRecord,
+    Record,
+    RunRecord,
+)
 from oclgen.report.paper import PAPER
 
-OPTIMAL_METHODS = ("lmcut", "bfs")
 TEACHER = "lama-first"
 MAIN = "main"
 SIDE_LABELS = ("oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode", "compiled", "not-compiled")
@@ -21,7 +28,7 @@ REFERENCES = ("oclgen-uniform", "oclgen", "oclgen-scan")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Entrant:
+class Variant:
     """A method variant under a time limit: a row of most tables."""
 
     label: str
@@ -35,10 +42,10 @@ class Result:
     fingerprint: str
     solved: float
     length: float | None
-    runs: tuple[Run, ...]
+    runs: tuple[RunRecord, ...]
 
     @classmethod
-    def of(cls, fingerprint: str, runs: Sequence[Run], length: Callable[[Run], int | None]) -> "Result":
+    def of(cls, fingerprint: str, runs: Sequence[RunRecord], length: Callable[[RunRecord], int | None]) -> "Result":
         known = [found for run in runs if run.outcome == "solved" and (found := length(run)) is not None]
         mean = sum(known) / len(known) if known else None
         return cls(fingerprint, len(known) / len(runs), mean, tuple(runs))
@@ -49,20 +56,20 @@ class Evaluation:
     under the same label) counts as recorded last."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        runs: dict[tuple[object, ...], Run] = {}
+        runs: dict[tuple[object, ...], RunRecord] = {}
         self.proven: dict[str, int] = {}
-        estimates: dict[tuple[object, ...], Estimate] = {}
-        curves: dict[tuple[str, str], Curve] = {}
-        loops: dict[tuple[str, str], Loop] = {}
+        estimates: dict[tuple[object, ...], EstimateRecord] = {}
+        curves: dict[tuple[str, str], CurveRecord] = {}
+        loops: dict[tuple[str, str], LoopRecord] = {}
         for record in records:
-            if isinstance(record, Run):
+            if isinstance(record, RunRecord):
                 group = record.set, record.domain, record.label, record.time_limit
                 runs[*group, record.fingerprint, record.seed] = record
-            elif isinstance(record, Optimum):
+            elif isinstance(record, OptimumRecord):
                 self.proven[record.fingerprint] = record.length
-            elif isinstance(record, Estimate):
+            elif isinstance(record, EstimateRecord):
                 estimates[record.set, record.domain, record.label, record.fingerprint] = record
-            elif isinstance(record, Loop):
+            elif isinstance(record, LoopRecord):
                 loops[record.domain, record.label] = record
             else:
                 curves[record.domain, record.label] = record
@@ -70,7 +77,7 @@ class Evaluation:
         self.estimates = list(estimates.values())
         self.curves = list(curves.values())
         self.loops = list(loops.values())
-        self._groups: dict[tuple[str, str, str, float], list[Run]] = defaultdict(list)
+        self._groups: dict[tuple[str, str, str, float], list[RunRecord]] = defaultdict(list)
         for run in self.runs:
             self._groups[run.set, run.domain, run.label, run.time_limit].append(run)
 
@@ -97,11 +104,11 @@ class Evaluation:
         return best
 
     @cached_property
-    def broken(self) -> list[Run]:
+    def broken(self) -> list[RunRecord]:
         return [run for run in self.runs if run.outcome == "broken"]
 
     @cached_property
-    def impossible(self) -> list[Run]:
+    def impossible(self) -> list[RunRecord]:
         """Runs that contradict another: a plan below the proven optimum, or a proof that a solved problem has none."""
         return [
             run
@@ -114,52 +121,55 @@ class Evaluation:
     def teacher_lengths(self) -> dict[str, int]:
         """The teacher's length by fingerprint: from the data set, or from a run of LAMA-first."""
         lengths = {run.fingerprint: run.length for run in self.runs if run.method == TEACHER and run.length is not None}
-        given: list[Run | Estimate] = [*self.runs, *self.estimates]
+        given: list[RunRecord | EstimateRecord] = [*self.runs, *self.estimates]
         return lengths | {
             record.fingerprint: record.teacher_length for record in given if record.teacher_length is not None
         }
 
     @cached_property
-    def late(self) -> list[Run]:
+    def late(self) -> list[RunRecord]:
         """Runs that took clearly longer than their limit, so that they had an unfair share."""
         return [run for run in self.runs if run.seconds is not None and run.seconds > 1.05 * run.time_limit + 0.5]
-
-    def sets(self) -> list[str]:
-        return sorted({run.set for run in self.runs})
 
     def domains(self, *sets: str) -> list[str]:
         return PAPER.ordered({run.domain for run in self.runs if run.set in sets})
 
-    def entrants(self, set: str, wanted: Callable[[str], bool]) -> list[Entrant]:
+    def variants(self, problem_set: str, wanted: Callable[[str], bool]) -> list[Variant]:
         """Rows in the paper's order, then by limit."""
-        found = {Entrant(label, limit) for group, _, label, limit in self._groups if group == set and wanted(label)}
-        order = {label: index for index, label in enumerate(PAPER.ordered({entrant.label for entrant in found}))}
-        return sorted(found, key=lambda entrant: (order[entrant.label], entrant.limit))
+        found = {
+            Variant(label, limit) for group, _, label, limit in self._groups if group == problem_set and wanted(label)
+        }
+        order = {label: index for index, label in enumerate(PAPER.ordered({variant.label for variant in found}))}
+        return sorted(found, key=lambda variant: (order[variant.label], variant.limit))
 
-    def main_entrants(self) -> list[Entrant]:
-        return self.entrants(MAIN, is_main_label)
+    def main_variants(self) -> list[Variant]:
+        return self.variants(MAIN, is_main_label)
 
-    def reference(self, set: str = MAIN) -> str | None:
+    def reference(self, problem_set: str = MAIN) -> str | None:
         """The label of ours that the others are compared with."""
-        labels = {run.label for run in self.runs if run.set == set}
+        labels = {run.label for run in self.runs if run.set == problem_set}
         return next((label for label in REFERENCES if label in labels), None)
 
-    def runs_of(self, set: str, domain: str, entrant: Entrant) -> list[Run]:
-        return self._groups.get((set, domain, entrant.label, entrant.limit), [])
+    def runs_of(self, problem_set: str, domain: str, variant: Variant) -> list[RunRecord]:
+        return self._groups.get((problem_set, domain, variant.label, variant.limit), [])
 
     def results(
-        self, set: str, domain: str, entrant: Entrant, length: Callable[[Run], int | None] = lambda run: run.length
+        self,
+        problem_set: str,
+        domain: str,
+        variant: Variant,
+        length: Callable[[RunRecord], int | None] = lambda run: run.length,
     ) -> dict[str, Result]:
         """By fingerprint; `length` reads a run (its final length, or the one at some second)."""
-        by_problem: dict[str, list[Run]] = defaultdict(list)
-        for run in self.runs_of(set, domain, entrant):
+        by_problem: dict[str, list[RunRecord]] = defaultdict(list)
+        for run in self.runs_of(problem_set, domain, variant):
             by_problem[run.fingerprint].append(run)
         return {key: Result.of(key, runs, length) for key, runs in sorted(by_problem.items())}
 
-    def longest(self, set: str, domain: str, label: str) -> Entrant | None:
+    def longest(self, problem_set: str, domain: str, label: str) -> Variant | None:
         """The label's entry with the largest limit, whose trace tells all smaller ones."""
-        limits = [limit for group in self._groups if group[:3] == (set, domain, label) for limit in group[3:]]
-        return Entrant(label, max(limits)) if limits else None
+        limits = [limit for group in self._groups if group[:3] == (problem_set, domain, label) for limit in group[3:]]
+        return Variant(label, max(limits)) if limits else None
 
 
 def is_main_label(label: str) -> bool:

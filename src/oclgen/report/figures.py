@@ -18,10 +18,9 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from oclgen.bench.record import Curve, Estimate, Run
+from oclgen.bench.record import OPTIMAL_METHODS, CurveRecord, EstimateRecord, RunRecord
 from oclgen.planner import CLASSICAL
-from oclgen.report.accuracy import with_teacher, with_truth
-from oclgen.report.evaluation import MAIN, OPTIMAL_METHODS, TEACHER, Evaluation
+from oclgen.report.evaluation import MAIN, TEACHER, Evaluation
 from oclgen.report.paper import PAPER
 from oclgen.report.statistics import (
     Array,
@@ -31,7 +30,8 @@ from oclgen.report.statistics import (
     quality_over_time,
     time_grid,
 )
-from oclgen.report.table import Absent
+from oclgen.report.tables.accuracy import with_teacher, with_truth
+from oclgen.report.tables.table import Absent
 
 GREY = "#7d8590"
 COLOURS = ("#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#009e73", "#b5a200", "#cc79a7", "#8c6bb1", "#a0785a", "#4d9221")
@@ -134,7 +134,7 @@ def completion_picture(evaluation: Evaluation) -> Picture | Absent:
 
 
 def quality_picture(evaluation: Evaluation) -> Picture | Absent:
-    def quality(runs: Sequence[Run], grid: Array) -> Band:
+    def quality(runs: Sequence[RunRecord], grid: Array) -> Band:
         best = [evaluation.best_known.get(run.fingerprint, 0) for run in runs]
         return quality_over_time([run.trace for run in runs], best, grid)
 
@@ -155,22 +155,22 @@ def over_time(
     title: str,
     caption: str,
     axis: str,
-    curve: Callable[[Sequence[Run], Array], Band],
+    curve: Callable[[Sequence[RunRecord], Array], Band],
 ) -> Picture | Absent:
     """One panel per domain, one curve per method, read off the method's longest runs."""
     domains = evaluation.domains(MAIN)
-    entrants = [entrant for entrant in evaluation.main_entrants() if entrant.label not in OPTIMAL_METHODS]
-    labels = list(dict.fromkeys(entrant.label for entrant in entrants))
+    variants = [variant for variant in evaluation.main_variants() if variant.label not in OPTIMAL_METHODS]
+    labels = list(dict.fromkeys(variant.label for variant in variants))
     if not labels:
         return Absent(key, title, "no runs on the main problems")
     with panels(len(domains), len(labels)) as (figure, axes):
         for ax, domain in zip(axes, domains, strict=True):
             for index, label in enumerate(labels):
-                entrant = evaluation.longest(MAIN, domain, label)
-                if entrant is not None:
-                    band = curve(evaluation.runs_of(MAIN, domain, entrant), time_grid(entrant.limit))
+                variant = evaluation.longest(MAIN, domain, label)
+                if variant is not None:
+                    band = curve(evaluation.runs_of(MAIN, domain, variant), time_grid(variant.limit))
                     draw_band(ax, band, PAPER.name(label), COLOURS[index % len(COLOURS)], label in CLASSICAL)
-            seconds = 0.1, max((e.limit for e in entrants if e.label != TEACHER), default=entrants[0].limit)
+            seconds = 0.1, max((e.limit for e in variants if e.label != TEACHER), default=variants[0].limit)
             ax.set(title=PAPER.name(domain), xscale="log", xlabel="seconds", ylabel=axis, xlim=seconds)
             plain_ticks(ax.xaxis)
     return Picture(key, title, caption, figure)
@@ -213,7 +213,7 @@ def error_picture(evaluation: Evaluation) -> Picture | Absent:
     return Picture(key, title, caption, figure)
 
 
-def draw_errors(ax: Axes, pairs: Sequence[tuple[Estimate, int]]) -> None:
+def draw_errors(ax: Axes, pairs: Sequence[tuple[EstimateRecord, int]]) -> None:
     errors = [
         [abs(estimate.mode - truth) for estimate, truth in pairs],
         [abs(estimate.estimate - truth) for estimate, truth in pairs],
@@ -244,7 +244,7 @@ def first_models(evaluation: Evaluation) -> list[tuple[str, str]]:
     ]
 
 
-def examples(evaluation: Evaluation, domain: str, label: str) -> list[Estimate]:
+def examples(evaluation: Evaluation, domain: str, label: str) -> list[EstimateRecord]:
     """Evenly spaced by predicted cost."""
     found = [e for e in evaluation.estimates if e.domain == domain and e.label == label]
     found.sort(key=lambda estimate: (estimate.mode, estimate.problem))
@@ -252,7 +252,7 @@ def examples(evaluation: Evaluation, domain: str, label: str) -> list[Estimate]:
     return [found[round(position)] for position in positions][1:-1] if len(found) > EXAMPLES else found
 
 
-def draw_distribution(ax: Axes, estimate: Estimate, evaluation: Evaluation) -> None:
+def draw_distribution(ax: Axes, estimate: EstimateRecord, evaluation: Evaluation) -> None:
     costs = [cost for cost, _ in estimate.distribution]
     ax.bar(costs, [share for _, share in estimate.distribution], color=COLOURS[3], width=1.0, alpha=0.8)
     lines = {
@@ -280,20 +280,10 @@ def training_picture(evaluation: Evaluation) -> Picture | Absent:
     return Picture(key, title, "Loss on training and validation data over training steps.", figure)
 
 
-def draw_curve(ax: Axes, curve: Curve) -> None:
+def draw_curve(ax: Axes, curve: CurveRecord) -> None:
     for index, (name, points) in enumerate(sorted(curve.series.items())):
         steps, values = [step for step, _ in points], [value for _, value in points]
         marker = "o" if len(points) < 40 else None
         ax.plot(steps, values, label=name, color=COLOURS[(0, 2, 4)[index % 3]], marker=marker, markersize=2.5)
     ax.set(title=f"{PAPER.name(curve.domain)} – {curve.label}", xlabel="step", ylabel="loss", yscale="log")
     plain_ticks(ax.yaxis)
-
-
-PICTURES = (
-    length_picture,
-    completion_picture,
-    quality_picture,
-    error_picture,
-    distribution_picture,
-    training_picture,
-)

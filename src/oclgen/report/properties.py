@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from oclgen.bench.record import Run
+from oclgen.bench.record import RunRecord
 from oclgen.report.evaluation import Evaluation
 from oclgen.report.statistics import agile_score, satisficing_score
 
@@ -16,7 +16,7 @@ def properties(evaluation: Evaluation) -> str:
     return json.dumps(runs, indent=2, sort_keys=True) + "\n"
 
 
-def attributes(evaluation: Evaluation, run: Run) -> dict[str, Any]:
+def attributes(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]:
     """Attributes under the names that Fast Downward's lab parsers give them; what is unknown is left out."""
     solved = run.outcome == "solved"
     problem = f"{run.set}-{run.problem}"
@@ -50,7 +50,7 @@ def attributes(evaluation: Evaluation, run: Run) -> dict[str, Any]:
 COUNTERS = {"expanded": "expansions", "evaluated": "evaluations"}
 
 
-def error_name(run: Run) -> str:
+def error_name(run: RunRecord) -> str:
     """lab's word for how a run ended."""
     if run.outcome == "solved":
         return "success"

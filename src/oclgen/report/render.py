@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 from itertools import groupby
 
-from oclgen.report.table import Cell, Column, Row, Table
+from oclgen.report.tables.table import Cell, Column, Row, Table
 
 LATEX_SPECIALS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",

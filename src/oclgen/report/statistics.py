@@ -1,6 +1,6 @@
 """The numbers behind the tables: means with errors, paired comparisons, competition scores, curves over time.
 
-Nothing here knows of records or tables. Unsolved is `None`, never a large number.
+Functions of plain numbers and traces. Unsolved is `None`, never a large number.
 Paper: Appendix "Statistical Analysis"; scores as in the International Planning Competition.
 """
 
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-Trace = Sequence[tuple[float, int]]
+from oclgen.bench.record import Trace
+
 Array = NDArray[np.float64]
 
 CONFIDENCE_Z = 1.959963984540054
@@ -102,12 +103,6 @@ def wilson(successes: Array, trials: int) -> tuple[Array, Array]:
     centre = (rate + square / 2) / (1 + square)
     half = np.sqrt(rate * (1 - rate) * square + square**2 / 4) / (1 + square)
     return centre - half, centre + half
-
-
-def length_at(trace: Trace, seconds: float) -> int | None:
-    """The best length known after so many seconds."""
-    known = [length for when, length in trace if when <= seconds]
-    return min(known) if known else None
 
 
 def satisficing_score(best: float, length: float | None) -> float:

@@ -5,11 +5,11 @@ Paper: tab:mae_comparison, tab:mae_me_comparison (against proven optima), error 
 
 from collections.abc import Sequence
 
-from oclgen.bench.record import Estimate
+from oclgen.bench.record import EstimateRecord
 from oclgen.report.evaluation import Evaluation
 from oclgen.report.paper import PAPER
 from oclgen.report.statistics import mean_of
-from oclgen.report.table import (
+from oclgen.report.tables.table import (
     Absent,
     Cell,
     Column,
@@ -26,7 +26,7 @@ from oclgen.report.table import (
 ERROR = ("", "error")
 
 
-def with_truth(evaluation: Evaluation, domain: str, label: str) -> list[tuple[Estimate, int]]:
+def with_truth(evaluation: Evaluation, domain: str, label: str) -> list[tuple[EstimateRecord, int]]:
     """Estimates for problems whose optimum is proven."""
     return [
         (estimate, evaluation.optima[estimate.fingerprint])
@@ -35,7 +35,7 @@ def with_truth(evaluation: Evaluation, domain: str, label: str) -> list[tuple[Es
     ]
 
 
-def with_teacher(evaluation: Evaluation, domain: str, label: str) -> list[tuple[Estimate, int]]:
+def with_teacher(evaluation: Evaluation, domain: str, label: str) -> list[tuple[EstimateRecord, int]]:
     """Estimates for problems with the teacher's own (suboptimal) length."""
     return [
         (estimate, evaluation.teacher_lengths[estimate.fingerprint])
@@ -148,6 +148,3 @@ def paper_maes(domain: str, position: int) -> list[Cell]:
         else:
             cells += blank([Column("", numbers=ERROR)])
     return cells
-
-
-ACCURACY_TABLES = (mae_comparison, mae_me_comparison)

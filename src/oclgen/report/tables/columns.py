@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from oclgen.report.evaluation import Evaluation, Result
 from oclgen.report.statistics import mean_of
-from oclgen.report.table import Cell, Column, error_cell, mean_cell, number_cell, of_cell
+from oclgen.report.tables.table import Cell, Column, error_cell, mean_cell, number_cell, of_cell
 
 COMPLETION = Column("Comp. [%]", numbers=("",))
 LENGTH = Column("Length", numbers=("", "error"))

@@ -7,7 +7,9 @@ tab:number_of_rollout_time_limit_best_of_N, tab:improvement_final, and the gener
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from oclgen.report.blocks import (
+from oclgen.report.evaluation import MAIN, Evaluation, Variant, is_loop_search
+from oclgen.report.paper import PAPER, PaperRow
+from oclgen.report.tables.columns import (
     COMPLETION_LENGTH,
     COMPLETION_ONLY,
     OPTIMAL_COMPLETION_LENGTH,
@@ -15,16 +17,14 @@ from oclgen.report.blocks import (
     ROLLOUTS,
     Block,
 )
-from oclgen.report.evaluation import MAIN, Entrant, Evaluation, is_loop_search
-from oclgen.report.paper import PAPER, PaperRow
-from oclgen.report.table import Absent, Cell, Column, Row, Table, blank, text_cell
+from oclgen.report.tables.table import Absent, Cell, Column, Row, Table, blank, text_cell
 
 ABLATIONS = ("oclgen-uniform", "oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode")
 COMPILATION = ("not-compiled", "compiled")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ColumnGroup:
     """A group of columns: a set of problems of one domain, under the name that the paper's figures have."""
 
     set: str
@@ -49,14 +49,14 @@ def main_results(evaluation: Evaluation) -> Table | Absent:
         "Completion and plan length",
         "Completion and mean plan length (± standard error) over the problems a method solved.",
         COMPLETION_LENGTH,
-        places(evaluation, MAIN),
-        evaluation.main_entrants(),
+        column_groups(evaluation, MAIN),
+        evaluation.main_variants(),
         f"no runs on the problem set {MAIN!r}",
     )
 
 
 def results_optimal(evaluation: Evaluation) -> Table | Absent:
-    keep = [place for place in places(evaluation, MAIN) if proven_in(evaluation, place)]
+    keep = [group for group in column_groups(evaluation, MAIN) if proven_in(evaluation, group)]
     return wide(
         evaluation,
         "results_optimal",
@@ -64,16 +64,16 @@ def results_optimal(evaluation: Evaluation) -> Table | Absent:
         "Plans of optimal length, and mean length with the number solved, where the optimum was proved.",
         OPTIMAL_LENGTH,
         keep,
-        evaluation.main_entrants() if keep else [],
+        evaluation.main_variants() if keep else [],
         f"no proven optima for the problem set {MAIN!r}",
     )
 
 
-def proven_in(evaluation: Evaluation, place: Place) -> bool:
+def proven_in(evaluation: Evaluation, group: ColumnGroup) -> bool:
     return any(
         run.fingerprint in evaluation.optima
         for run in evaluation.runs
-        if run.set == place.set and run.domain == place.domain
+        if run.set == group.set and run.domain == group.domain
     )
 
 
@@ -84,23 +84,23 @@ def results_subset(evaluation: Evaluation) -> Table | Absent:
         "Problems the teacher failed on",
         "Completion and mean plan length (± standard error) on problems that LAMA-first did not solve in its time.",
         COMPLETION_LENGTH,
-        places(evaluation, "failed"),
-        evaluation.entrants("failed", lambda label: True),
+        column_groups(evaluation, "failed"),
+        evaluation.variants("failed", lambda label: True),
         "no runs on the problem set 'failed' (problems the teacher failed on)",
     )
 
 
 def ablations(evaluation: Evaluation) -> Table | Absent:
-    found = evaluation.entrants(MAIN, lambda label: label in ABLATIONS)
-    ablated = {entrant.limit for entrant in found if entrant.label != ABLATIONS[0]}
+    found = evaluation.variants(MAIN, lambda label: label in ABLATIONS)
+    ablated = {variant.limit for variant in found if variant.label != ABLATIONS[0]}
     return wide(
         evaluation,
         "ablations",
         "Ablations",
         "OCLGen (uniform) with one component removed at a time.",
         OPTIMAL_COMPLETION_LENGTH,
-        places(evaluation, MAIN),
-        [entrant for entrant in found if entrant.limit in ablated],
+        column_groups(evaluation, MAIN),
+        [variant for variant in found if variant.limit in ablated],
         f"no runs labelled {', '.join(ABLATIONS[1:])}",
     )
 
@@ -112,8 +112,8 @@ def results_saw_vs_act(evaluation: Evaluation) -> Table | Absent:
         "Training with and without action compilation",
         "Best-of-N with N = 10 on policies trained with and without intermediate states as starting points.",
         COMPLETION_LENGTH,
-        places(evaluation, MAIN),
-        evaluation.entrants(MAIN, lambda label: label in COMPILATION),
+        column_groups(evaluation, MAIN),
+        evaluation.variants(MAIN, lambda label: label in COMPILATION),
         f"no runs labelled {', '.join(COMPILATION)}",
     )
 
@@ -125,8 +125,8 @@ def number_of_rollouts(evaluation: Evaluation) -> Table | Absent:
         "Plans sampled by Best-of-N",
         "Candidate plans that Best-of-N sampled within its time limit (mean ± standard deviation).",
         ROLLOUTS,
-        places(evaluation, MAIN),
-        evaluation.entrants(MAIN, lambda label: label == "best-of-n"),
+        column_groups(evaluation, MAIN),
+        evaluation.variants(MAIN, lambda label: label == "best-of-n"),
         "no runs labelled best-of-n",
     )
 
@@ -138,43 +138,34 @@ def improvement_final(evaluation: Evaluation) -> Table | Absent:
         "Search after self-improvement",
         "Test-time search with the models before (0 loops) and after self-improvement.",
         OPTIMAL_COMPLETION_LENGTH,
-        places(evaluation, MAIN),
-        evaluation.entrants(MAIN, is_loop_search),
+        column_groups(evaluation, MAIN),
+        evaluation.variants(MAIN, is_loop_search),
         "no runs labelled oclgen-loop3, mcts-loop3",
     )
 
 
 def generalisation(evaluation: Evaluation) -> Table | Absent:
     titles = {"interpolate": "11, 12, 18, 19 blocks", "extrapolate": "26 to 40 blocks"}
-    spots = [Place(name, domain, title, name) for name, title in titles.items() for domain in evaluation.domains(name)]
-    found = {entrant for name in titles for entrant in evaluation.entrants(name, lambda label: True)}
-    order = PAPER.ordered({entrant.label for entrant in found})
+    groups = [
+        ColumnGroup(name, domain, title, name) for name, title in titles.items() for domain in evaluation.domains(name)
+    ]
+    found = {variant for name in titles for variant in evaluation.variants(name, lambda label: True)}
+    order = PAPER.ordered({variant.label for variant in found})
     return wide(
         evaluation,
         "generalisation",
         "Object counts that training left out",
         "Trained on 3 to 25 blocks without 11, 12, 18 and 19: those counts (interpolation) and larger ones.",
         COMPLETION_ONLY,
-        spots,
-        sorted(found, key=lambda entrant: (order.index(entrant.label), entrant.limit)),
+        groups,
+        sorted(found, key=lambda variant: (order.index(variant.label), variant.limit)),
         "no runs on the problem sets 'interpolate' and 'extrapolate'",
     )
 
 
-RESULT_TABLES = (
-    main_results,
-    results_optimal,
-    results_subset,
-    ablations,
-    results_saw_vs_act,
-    number_of_rollouts,
-    improvement_final,
-    generalisation,
-)
-
-
-def places(evaluation: Evaluation, set: str) -> list[Place]:
-    return [Place(set, domain, PAPER.name(domain), domain) for domain in evaluation.domains(set)]
+def column_groups(evaluation: Evaluation, problem_set: str) -> list[ColumnGroup]:
+    domains = evaluation.domains(problem_set)
+    return [ColumnGroup(problem_set, domain, PAPER.name(domain), domain) for domain in domains]
 
 
 def wide(
@@ -183,49 +174,49 @@ def wide(
     title: str,
     caption: str,
     block: Block,
-    spots: Sequence[Place],
-    entrants: Sequence[Entrant],
+    groups: Sequence[ColumnGroup],
+    variants: Sequence[Variant],
     lacking: str,
 ) -> Table | Absent:
     """A row per entrant, a block of columns per place; the paper's rows follow the last of ours with their label."""
-    if not entrants or not spots:
+    if not variants or not groups:
         return Absent(key, title, lacking)
-    columns = [replace(column, group=spot.title) for spot in spots for column in block.columns]
+    columns = [replace(column, group=group.title) for group in groups for column in block.columns]
     rows: list[Row] = []
-    for index, entrant in enumerate(entrants):
-        first = index == 0 or entrants[index - 1].label != entrant.label
-        rows.append(our_row(evaluation, block, spots, entrant, rule=first and index > 0))
-        if index + 1 == len(entrants) or entrants[index + 1].label != entrant.label:
-            rows += [paper_row(block, spots, row) for row in PAPER.rows(key, entrant.label)]
-    counted = f"{caption} Problems: {counts_text(evaluation, spots)}."
+    for index, variant in enumerate(variants):
+        first = index == 0 or variants[index - 1].label != variant.label
+        rows.append(our_row(evaluation, block, groups, variant, rule=first and index > 0))
+        if index + 1 == len(variants) or variants[index + 1].label != variant.label:
+            rows += [paper_row(block, groups, row) for row in PAPER.rows(key, variant.label)]
+    counted = f"{caption} Problems: {counts_text(evaluation, groups)}."
     return Table(key, title, counted, (Column("Method"), Column("Limit"), *columns), tuple(rows))
 
 
-def our_row(evaluation: Evaluation, block: Block, spots: Sequence[Place], entrant: Entrant, rule: bool) -> Row:
+def our_row(evaluation: Evaluation, block: Block, groups: Sequence[ColumnGroup], variant: Variant, rule: bool) -> Row:
     cells: list[Cell] = []
     done = total = 0
-    for spot in spots:
-        results = list(evaluation.results(spot.set, spot.domain, entrant).values())
+    for group in groups:
+        results = list(evaluation.results(group.set, group.domain, variant).values())
         cells += block.ours(evaluation, results) if results else blank(block.columns)
         if results:
             done += len(results)
-            total += problem_count(evaluation, spot)
+            total += problem_count(evaluation, group)
     partial = "" if done == total else f" ({done}/{total} done)"
-    name = text_cell(PAPER.name(entrant.label) + partial)
-    return Row((name, text_cell(limit_text(entrant.limit)), *cells), rule=rule)
+    name = text_cell(PAPER.name(variant.label) + partial)
+    return Row((name, text_cell(limit_text(variant.limit)), *cells), rule=rule)
 
 
-def paper_row(block: Block, spots: Sequence[Place], row: PaperRow) -> Row:
+def paper_row(block: Block, groups: Sequence[ColumnGroup], row: PaperRow) -> Row:
     cells: list[Cell] = []
-    for spot in spots:
-        figures = row.figures.get(spot.paper_key)
+    for group in groups:
+        figures = row.figures.get(group.paper_key)
         cells += block.paper(*figures) if figures else blank(block.columns)
     return Row((text_cell("paper"), text_cell(limit_text(row.limit)), *cells), source="paper")
 
 
-def problem_count(evaluation: Evaluation, spot: Place) -> int:
-    return len({run.fingerprint for run in evaluation.runs if run.set == spot.set and run.domain == spot.domain})
+def problem_count(evaluation: Evaluation, group: ColumnGroup) -> int:
+    return len({run.fingerprint for run in evaluation.runs if run.set == group.set and run.domain == group.domain})
 
 
-def counts_text(evaluation: Evaluation, spots: Sequence[Place]) -> str:
-    return ", ".join(f"{spot.title} {problem_count(evaluation, spot)}" for spot in spots)
+def counts_text(evaluation: Evaluation, groups: Sequence[ColumnGroup]) -> str:
+    return ", ".join(f"{group.title} {problem_count(evaluation, group)}" for group in groups)

@@ -7,11 +7,11 @@ here compares on the same problems. Paper: tab:statistical_comparison and tab:st
 from collections.abc import Sequence
 
 from oclgen.planner import CLASSICAL
-from oclgen.report.evaluation import MAIN, Entrant, Evaluation, Result, is_loop_search, paired_lengths
+from oclgen.report.evaluation import MAIN, Evaluation, Result, Variant, is_loop_search, paired_lengths
 from oclgen.report.paper import PAPER
-from oclgen.report.results import limit_text
 from oclgen.report.statistics import agile_score, compare, mean_of, satisficing_score
-from oclgen.report.table import (
+from oclgen.report.tables.results import limit_text
+from oclgen.report.tables.table import (
     NONE,
     Absent,
     Cell,
@@ -42,7 +42,7 @@ def statistical_comparison(evaluation: Evaluation) -> Table | Absent:
     title = "Paired statistical comparison"
     if reference is None:
         return Absent("statistical_comparison", title, "no runs of OCLGen on the main problems")
-    others = [entrant for entrant in evaluation.main_entrants() if entrant.label != reference]
+    others = [variant for variant in evaluation.main_variants() if variant.label != reference]
     caption = (
         f"Length of {PAPER.name(reference)} minus that of the other method on problems both solved within the same "
         "limit: mean ± standard error, mean / standard deviation, two-sided signed-rank test. Negative: ours shorter."
@@ -52,7 +52,7 @@ def statistical_comparison(evaluation: Evaluation) -> Table | Absent:
 
 def statistical_comparison_iter3(evaluation: Evaluation) -> Table | Absent:
     reference = "oclgen-loop3"
-    others = evaluation.entrants(MAIN, lambda label: is_loop_search(label) and label != reference)
+    others = evaluation.variants(MAIN, lambda label: is_loop_search(label) and label != reference)
     caption = (
         f"The same for {PAPER.name(reference)}: against the models it started from (0 loops), and against MCTS, which "
         "in the paper has the models of its own loops."
@@ -68,13 +68,13 @@ def statistical_comparison_iter3(evaluation: Evaluation) -> Table | Absent:
 
 
 def paired_table(
-    evaluation: Evaluation, key: str, title: str, caption: str, reference: str, others: Sequence[Entrant]
+    evaluation: Evaluation, key: str, title: str, caption: str, reference: str, others: Sequence[Variant]
 ) -> Table | Absent:
     rows: list[Row] = []
     for other in others:
         first = len(rows)
         for domain in evaluation.domains(MAIN):
-            cells = paired_cells(evaluation, domain, Entrant(reference, other.limit), other)
+            cells = paired_cells(evaluation, domain, Variant(reference, other.limit), other)
             if cells is not None:
                 name = text_cell(PAPER.name(other.label)), text_cell(limit_text(other.limit))
                 rows.append(Row((*name, text_cell(PAPER.name(domain)), *cells), rule=0 < first == len(rows)))
@@ -84,7 +84,7 @@ def paired_table(
     return Table(key, title, caption, (Column("Against"), Column("Limit"), Column("Domain"), *PAIRED), tuple(rows))
 
 
-def paired_cells(evaluation: Evaluation, domain: str, first: Entrant, second: Entrant) -> tuple[Cell, ...] | None:
+def paired_cells(evaluation: Evaluation, domain: str, first: Variant, second: Variant) -> tuple[Cell, ...] | None:
     results = evaluation.results(MAIN, domain, first), evaluation.results(MAIN, domain, second)
     if not all(results):
         return None
@@ -116,7 +116,7 @@ def commonly_solved(evaluation: Evaluation) -> Table | Absent:
     """Each method beside ours on the problems both solved: lengths and their ratio."""
     key, title = "commonly_solved", "Commonly solved problems"
     reference = evaluation.reference()
-    others = [entrant for entrant in evaluation.main_entrants() if entrant.label != reference]
+    others = [variant for variant in evaluation.main_variants() if variant.label != reference]
     domains = evaluation.domains(MAIN)
     if reference is None or not others:
         return Absent(key, title, "fewer than two methods on the main problems")
@@ -129,7 +129,7 @@ def commonly_solved(evaluation: Evaluation) -> Table | Absent:
     for other in others:
         cells = [text_cell(PAPER.name(other.label)), text_cell(limit_text(other.limit))]
         for domain in domains:
-            first = evaluation.results(MAIN, domain, Entrant(reference, other.limit))
+            first = evaluation.results(MAIN, domain, Variant(reference, other.limit))
             cells += common_cells(first, evaluation.results(MAIN, domain, other))
         rows.append(Row(tuple(cells)))
     caption = (
@@ -149,15 +149,15 @@ def common_cells(first: dict[str, Result], second: dict[str, Result]) -> list[Ce
 
 def ipc_scores(evaluation: Evaluation) -> Table | Absent:
     key, title = "ipc_scores", "Competition scores"
-    entrants, domains = evaluation.main_entrants(), evaluation.domains(MAIN)
-    if not entrants:
+    variants, domains = evaluation.main_variants(), evaluation.domains(MAIN)
+    if not variants:
         return Absent(key, title, "no runs on the main problems")
     columns = [Column(name, PAPER.name(domain), ("", "of")) for domain in domains for name in ("Satisficing", "Agile")]
     rows = []
-    for entrant in entrants:
-        cells = [text_cell(PAPER.name(entrant.label)), text_cell(limit_text(entrant.limit))]
+    for variant in variants:
+        cells = [text_cell(PAPER.name(variant.label)), text_cell(limit_text(variant.limit))]
         for domain in domains:
-            cells += score_cells(evaluation, domain, entrant)
+            cells += score_cells(evaluation, domain, variant)
         rows.append(Row(tuple(cells)))
     caption = (
         "IPC scores, summed over problems. Satisficing: best known length / length. Agile: 1 up to one second, falling "
@@ -166,8 +166,8 @@ def ipc_scores(evaluation: Evaluation) -> Table | Absent:
     return Table(key, title, caption, (Column("Method"), Column("Limit"), *columns), tuple(rows))
 
 
-def score_cells(evaluation: Evaluation, domain: str, entrant: Entrant) -> list[Cell]:
-    results = evaluation.results(MAIN, domain, entrant).values()
+def score_cells(evaluation: Evaluation, domain: str, variant: Variant) -> list[Cell]:
+    results = evaluation.results(MAIN, domain, variant).values()
     if not results:
         return [Cell(NONE, (None, None))] * 2
     if any("invalid plan" in (run.error or "") for result in results for run in result.runs):
@@ -179,14 +179,14 @@ def score_cells(evaluation: Evaluation, domain: str, entrant: Entrant) -> list[C
         for run in result.runs:
             solved = run.outcome == "solved"
             satisficing += share * satisficing_score(best, run.length if solved else None)
-            agile += share * agile_score(run.first_seconds if solved else None, entrant.limit)
+            agile += share * agile_score(run.first_seconds if solved else None, variant.limit)
     return [Cell(f"{score:.1f} / {len(results)}", (score, len(results))) for score in (satisficing, agile)]
 
 
 def ratio_to_lama(evaluation: Evaluation) -> Table | Absent:
     """Mean length over LAMA-anytime's on commonly solved problems after the same wall-clock seconds."""
     key, title = "ratio_to_lama", "Ratio to LAMA-anytime at equal seconds"
-    labels = [label for label in dict.fromkeys(e.label for e in evaluation.main_entrants()) if label not in CLASSICAL]
+    labels = [label for label in dict.fromkeys(e.label for e in evaluation.main_variants()) if label not in CLASSICAL]
     domains = evaluation.domains(MAIN)
     if not labels or not any(evaluation.longest(MAIN, domain, "lama") for domain in domains):
         return Absent(key, title, "no runs labelled lama beside a learned method on the main problems")
@@ -213,13 +213,13 @@ def ratio_to_lama(evaluation: Evaluation) -> Table | Absent:
 
 
 def ratio_cells(evaluation: Evaluation, domain: str, label: str, seconds: float) -> list[Cell]:
-    entrants = evaluation.longest(MAIN, domain, label), evaluation.longest(MAIN, domain, "lama")
-    if any(entrant is None or entrant.limit < seconds for entrant in entrants):
+    variants = evaluation.longest(MAIN, domain, label), evaluation.longest(MAIN, domain, "lama")
+    if any(variant is None or variant.limit < seconds for variant in variants):
         return [Cell(NONE, (None,)), Cell(NONE, (None, None, None))]
     ours, lama = (
-        evaluation.results(MAIN, domain, entrant, lambda run: run.length_at(seconds))
-        for entrant in entrants
-        if entrant is not None
+        evaluation.results(MAIN, domain, variant, lambda run: run.length_at(seconds))
+        for variant in variants
+        if variant is not None
     )
     lengths = paired_lengths(ours, lama)
     ratio = sum(lengths[0]) / sum(lengths[1]) if any(lengths[1]) else None
@@ -249,12 +249,12 @@ def paper_ratios(labels: Sequence[str], domains: Sequence[str]) -> list[Row]:
 def taskwise(evaluation: Evaluation) -> Table | Absent:
     """One line per problem: each method's length and the second of its first plan."""
     key, title = "taskwise", "Problem by problem"
-    entrants = evaluation.main_entrants()
-    if not entrants:
+    variants = evaluation.main_variants()
+    if not variants:
         return Absent(key, title, "no runs on the main problems")
     rows: list[Row] = []
     for domain in evaluation.domains(MAIN):
-        results = [evaluation.results(MAIN, domain, entrant) for entrant in entrants]
+        results = [evaluation.results(MAIN, domain, variant) for variant in variants]
         names = {run.fingerprint: run.problem for found in results for result in found.values() for run in result.runs}
         for index, (fingerprint, name) in enumerate(sorted(names.items(), key=lambda item: item[1])):
             optimum = evaluation.optima.get(fingerprint)
@@ -262,8 +262,8 @@ def taskwise(evaluation: Evaluation) -> Table | Absent:
             head = text_cell(PAPER.name(domain)), text_cell(name), number_cell(optimum, 0)
             rows.append(Row((*head, *cells), rule=index == 0 and bool(rows)))
     columns = [
-        Column(f"{PAPER.name(entrant.label)}, {limit_text(entrant.limit)}", numbers=("length", "first plan"))
-        for entrant in entrants
+        Column(f"{PAPER.name(variant.label)}, {limit_text(variant.limit)}", numbers=("length", "first plan"))
+        for variant in variants
     ]
     caption = "Length of the best plan and, in brackets, the second of the first one; – unsolved, ! broken."
     head_columns = Column("Domain"), Column("Problem"), Column("Optimum", numbers=("",))
@@ -279,6 +279,3 @@ def task_cell(result: Result | None) -> Cell:
     if result.length is None or firsts is None:
         return Cell(NONE, (None, None))
     return Cell(f"{result.length:g} ({firsts.mean:.1f})", (result.length, firsts.mean))
-
-
-COMPARISON_TABLES = (statistical_comparison, statistical_comparison_iter3, commonly_solved, ratio_to_lama, ipc_scores)

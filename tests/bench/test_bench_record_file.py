@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from oclgen.bench.journal import Journal, read_records
-from oclgen.bench.record import Run
+from oclgen.bench.record import RunRecord
+from oclgen.bench.record_file import RecordFile, read_records
 from oclgen.errors import InputError
 from tests.bench.records import run, write_journal
 
 
 def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
-    with Journal(tmp_path) as journal:
+    with RecordFile(tmp_path) as journal:
         journal.append(run("lama", "p1", [(1.5, 20), (2.5, 18)]))
     [record] = read_records(tmp_path)
-    assert isinstance(record, Run)
+    assert isinstance(record, RunRecord)
     assert (record.label, record.length, record.trace) == ("lama", 18, ((1.5, 20), (2.5, 18)))
     assert (record.first_seconds, record.length_at(2.0)) == (1.5, 20)
 
@@ -26,7 +26,7 @@ def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path, torn: str)
     path = tmp_path / "records.jsonl"
     path.write_bytes(path.read_bytes() + torn.encode()[:-1])
     assert len(list(read_records(tmp_path))) == 1
-    with Journal(tmp_path) as journal:
+    with RecordFile(tmp_path) as journal:
         assert len(journal.ids) == 1
         journal.append(run("lama", "p2", None))
     assert [json.loads(line)["problem"] for line in path.read_text().splitlines()] == ["p1", "p2"]
@@ -34,22 +34,22 @@ def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path, torn: str)
 
 def test_a_journal_that_is_one_torn_line_starts_anew(tmp_path: Path) -> None:
     (tmp_path / "records.jsonl").write_text('{"id": ' + "x" * 200_000)
-    with Journal(tmp_path) as journal:
+    with RecordFile(tmp_path) as journal:
         assert journal.ids == set()
     assert (tmp_path / "records.jsonl").read_text() == ""
 
 
 def test_a_folder_takes_one_benchmark_at_a_time(tmp_path: Path) -> None:
-    with Journal(tmp_path), pytest.raises(InputError, match="another benchmark is at work"):
-        Journal(tmp_path)
-    with Journal(tmp_path) as journal:
+    with RecordFile(tmp_path), pytest.raises(InputError, match="another benchmark is at work"):
+        RecordFile(tmp_path)
+    with RecordFile(tmp_path) as journal:
         assert journal.ids == set()
 
 
 def test_damage_in_the_middle_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "records.jsonl").write_text('{"id": "a"}\nnonsense\n{"id": "b"}\n')
     with pytest.raises(InputError, match=r"records\.jsonl:2"):
-        Journal(tmp_path)
+        RecordFile(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from oclgen.errors import InputError
 FILE_NAME = "records.jsonl"
 
 
-class Journal:
+class RecordFile:
     """Appends records and knows which ids it holds and how many of them are broken runs."""
 
     def __init__(self, folder: Path) -> None:
@@ -52,7 +52,7 @@ class Journal:
         self.ids.add(str(line["id"]))
         self.broken += line.get("outcome") == "broken"
 
-    def __enter__(self) -> "Journal":
+    def __enter__(self) -> "RecordFile":
         return self
 
     def __exit__(

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from oclgen.bench.record import Iteration
-from oclgen.report.evaluation import MAIN, Entrant, Evaluation, Result
+from oclgen.bench.record import LoopIteration
+from oclgen.report.evaluation import MAIN, Evaluation, Result, Variant
 from oclgen.report.figures import COLOURS, GREY, Picture, panels
 from oclgen.report.paper import PAPER
-from oclgen.report.results import limit_text
 from oclgen.report.statistics import mean_of
-from oclgen.report.table import Absent, Column, Row, Table, blank, count_cell, error_cell, number_cell, text_cell
+from oclgen.report.tables.results import limit_text
+from oclgen.report.tables.table import Absent, Column, Row, Table, blank, count_cell, error_cell, number_cell, text_cell
 
 LABEL = re.compile(r"best-of-n-(.+)-loop(\d+)")
 NAMES = {"oclgen": "oclgen-uniform", "mcts": "mcts-full"}
@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class LoopCurve:
     """What one loop reached, iteration by iteration, on some problems; `curve` is its name in the figure."""
 
     domain: str
@@ -46,39 +46,39 @@ class Course:
     method: str
     tried_on: str
     curve: str
-    iterations: tuple[Iteration, ...]
+    iterations: tuple[LoopIteration, ...]
 
 
-def courses(evaluation: Evaluation) -> list[Course]:
+def loop_curves(evaluation: Evaluation) -> list[LoopCurve]:
     """By domain in the paper's order; the loops' own tests before the runs of a benchmark."""
     found = [*recorded(evaluation), *from_runs(evaluation)]
-    order = PAPER.ordered({course.domain for course in found})
-    return sorted(found, key=lambda course: order.index(course.domain))
+    order = PAPER.ordered({loop_curve.domain for loop_curve in found})
+    return sorted(found, key=lambda loop_curve: order.index(loop_curve.domain))
 
 
-def recorded(evaluation: Evaluation) -> Iterator[Course]:
+def recorded(evaluation: Evaluation) -> Iterator[LoopCurve]:
     order = PAPER.ordered({loop.label for loop in evaluation.loops})
     for loop in sorted(evaluation.loops, key=lambda loop: order.index(loop.label)):
         tried_on = f"its test problems, best of {loop.samples}"
-        yield Course(loop.domain, loop.label, loop.method, tried_on, PAPER.name(loop.label), loop.iterations)
+        yield LoopCurve(loop.domain, loop.label, loop.method, tried_on, PAPER.name(loop.label), loop.iterations)
 
 
-def from_runs(evaluation: Evaluation) -> Iterator[Course]:
-    groups: dict[tuple[str, float], dict[int, Entrant]] = defaultdict(dict)
-    for entrant in evaluation.entrants(MAIN, lambda label: LABEL.fullmatch(label) is not None):
-        for method, number in LABEL.findall(entrant.label):
-            groups[method, entrant.limit][int(number)] = entrant
+def from_runs(evaluation: Evaluation) -> Iterator[LoopCurve]:
+    groups: dict[tuple[str, float], dict[int, Variant]] = defaultdict(dict)
+    for variant in evaluation.variants(MAIN, lambda label: LABEL.fullmatch(label) is not None):
+        for method, number in LABEL.findall(variant.label):
+            groups[method, variant.limit][int(number)] = variant
     for domain in evaluation.domains(MAIN):
-        for (method, limit), entrants in groups.items():
-            results = {number: evaluation.results(MAIN, domain, entrant) for number, entrant in entrants.items()}
+        for (method, limit), variants in groups.items():
+            results = {number: evaluation.results(MAIN, domain, variant) for number, variant in variants.items()}
             iterations = iterations_of({number: found for number, found in results.items() if found}, evaluation)
             if iterations:
                 label = NAMES.get(method, method)
                 tried_on, curve = f"benchmark, {limit_text(limit)}", f"{PAPER.name(label)}, benchmark"
-                yield Course(domain, label, method, tried_on, curve, iterations)
+                yield LoopCurve(domain, label, method, tried_on, curve, iterations)
 
 
-def iterations_of(results: Mapping[int, Mapping[str, Result]], evaluation: Evaluation) -> tuple[Iteration, ...]:
+def iterations_of(results: Mapping[int, Mapping[str, Result]], evaluation: Evaluation) -> tuple[LoopIteration, ...]:
     """The figures that a loop itself would report, from each iteration's results by problem."""
     solved = {
         number: {key: result.length for key, result in found.items() if result.length is not None}
@@ -93,10 +93,10 @@ def iterations_of(results: Mapping[int, Mapping[str, Result]], evaluation: Evalu
 
 def iteration_of(
     number: int, results: Sequence[Result], solved: Mapping[str, float], always: Collection[str], evaluation: Evaluation
-) -> Iteration:
+) -> LoopIteration:
     length = mean_of(list(solved.values()))
     teachers = [evaluation.teacher_lengths[key] for key in solved if key in evaluation.teacher_lengths]
-    return Iteration(
+    return LoopIteration(
         iteration=number,
         problems=len(results),
         completion=sum(result.solved for result in results) / len(results),
@@ -115,10 +115,10 @@ def plain_mean(values: Sequence[float]) -> float | None:
 def improvement_loop(evaluation: Evaluation) -> Table | Absent:
     key, title = "improvement_loop", "Self-improvement, loop by loop"
     rows: list[Row] = []
-    for course in courses(evaluation):
-        for index, iteration in enumerate(course.iterations):
-            rows.append(our_row(course, iteration, rule=index == 0 and bool(rows)))
-            rows += paper_rows(key, course, iteration.iteration)
+    for loop_curve in loop_curves(evaluation):
+        for index, iteration in enumerate(loop_curve.iterations):
+            rows.append(our_row(loop_curve, iteration, rule=index == 0 and bool(rows)))
+            rows += paper_rows(key, loop_curve, iteration.iteration)
     if not rows:
         return Absent(key, title, LACKING)
     caption = (
@@ -129,12 +129,12 @@ def improvement_loop(evaluation: Evaluation) -> Table | Absent:
     return Table(key, title, caption, COLUMNS, tuple(rows))
 
 
-def our_row(course: Course, iteration: Iteration, rule: bool) -> Row:
+def our_row(loop_curve: LoopCurve, iteration: LoopIteration, rule: bool) -> Row:
     return Row(
         (
-            text_cell(PAPER.name(course.domain)),
-            text_cell(PAPER.name(course.label)),
-            text_cell(course.tried_on),
+            text_cell(PAPER.name(loop_curve.domain)),
+            text_cell(PAPER.name(loop_curve.label)),
+            text_cell(loop_curve.tried_on),
             count_cell(iteration.iteration),
             count_cell(iteration.problems),
             number_cell(100 * iteration.completion, 1),
@@ -146,12 +146,12 @@ def our_row(course: Course, iteration: Iteration, rule: bool) -> Row:
     )
 
 
-def paper_rows(key: str, course: Course, number: int) -> list[Row]:
+def paper_rows(key: str, loop_curve: LoopCurve, number: int) -> list[Row]:
     rows = []
-    for row in PAPER.rows(key, f"best-of-n-{course.method}-loop{number}"):
-        if course.domain in row.figures:
-            completion, length, error = row.figures[course.domain]
-            head = text_cell(PAPER.name(course.domain)), text_cell("paper"), text_cell(""), count_cell(number)
+    for row in PAPER.rows(key, f"best-of-n-{loop_curve.method}-loop{number}"):
+        if loop_curve.domain in row.figures:
+            completion, length, error = row.figures[loop_curve.domain]
+            head = text_cell(PAPER.name(loop_curve.domain)), text_cell("paper"), text_cell(""), count_cell(number)
             cells = *blank(COLUMNS[4:5]), number_cell(completion, 1), error_cell(length, error), *blank(COLUMNS[7:])
             rows.append(Row((*head, *cells), source="paper"))
     return rows
@@ -160,17 +160,17 @@ def paper_rows(key: str, course: Course, number: int) -> list[Row]:
 def loop_picture(evaluation: Evaluation) -> Picture | Absent:
     """Two panels per domain: length and completion."""
     key, title = "improvement_over_loops", "Self-improvement over loops"
-    found = courses(evaluation)
+    found = loop_curves(evaluation)
     if not found:
         return Absent(key, title, LACKING)
-    domains = list(dict.fromkeys(course.domain for course in found))
-    curves = list(dict.fromkeys(course.curve for course in found))
+    domains = list(dict.fromkeys(loop_curve.domain for loop_curve in found))
+    curves = list(dict.fromkeys(loop_curve.curve for loop_curve in found))
     with panels(2 * len(domains), len(curves) + 1) as (figure, axes):
         for domain, lengths, shares in zip(domains, axes[::2], axes[1::2], strict=True):
-            here = [course for course in found if course.domain == domain]
-            for course in here:
-                draw_course(lengths, shares, course, COLOURS[curves.index(course.curve) % len(COLOURS)])
-            last = max(iteration.iteration for course in here for iteration in course.iterations)
+            here = [loop_curve for loop_curve in found if loop_curve.domain == domain]
+            for loop_curve in here:
+                draw_loop_curve(lengths, shares, loop_curve, COLOURS[curves.index(loop_curve.curve) % len(COLOURS)])
+            last = max(iteration.iteration for loop_curve in here for iteration in loop_curve.iterations)
             for ax, name in (lengths, "mean length"), (shares, "solved"):
                 ax.set(title=PAPER.name(domain), xlabel="loop", ylabel=name, xticks=range(last + 1))
             shares.set_ylim(0, 1.03)
@@ -181,24 +181,28 @@ def loop_picture(evaluation: Evaluation) -> Picture | Absent:
     return Picture(key, title, caption, figure)
 
 
-def draw_course(lengths: Axes, shares: Axes, course: Course, colour: str) -> None:
+def draw_loop_curve(lengths: Axes, shares: Axes, loop_curve: LoopCurve, colour: str) -> None:
     """The teacher's line has the colour of the loop whose problems it is about, and a grey entry in the legend."""
     found = [
-        (each.iteration, each.mean_length, each.se or 0.0) for each in course.iterations if each.mean_length is not None
+        (each.iteration, each.mean_length, each.se or 0.0)
+        for each in loop_curve.iterations
+        if each.mean_length is not None
     ]
     lengths.errorbar(
         [number for number, _, _ in found],
         [length for _, length, _ in found],
         yerr=[error for _, _, error in found],
-        label=course.curve,
+        label=loop_curve.curve,
         color=colour,
         marker="o",
         markersize=4,
         capsize=3,
     )
-    taught = [(each.iteration, each.teacher_length) for each in course.iterations if each.teacher_length is not None]
+    taught = [
+        (each.iteration, each.teacher_length) for each in loop_curve.iterations if each.teacher_length is not None
+    ]
     if taught:
         lengths.plot(*zip(*taught, strict=True), color=colour, linestyle=":")
         lengths.plot([], [], color=GREY, linestyle=":", label="teacher")
-    numbers = [each.iteration for each in course.iterations]
-    shares.plot(numbers, [each.completion for each in course.iterations], color=colour, marker="o", markersize=4)
+    numbers = [each.iteration for each in loop_curve.iterations]
+    shares.plot(numbers, [each.completion for each in loop_curve.iterations], color=colour, marker="o", markersize=4)

@@ -10,7 +10,7 @@ keeps is never written to after loading, so solves in several threads may share 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -74,6 +74,13 @@ class LoadedModel:
         checkpoint = self._checkpoint("policy")
         engine = self._keep("policy", use.device, lambda: policy_engine(checkpoint, use.device))
         return ModelPolicy(checkpoint, decoding=use.decoding, temperature=use.temperature, engine=engine)
+
+    def in_force(self, use: ModelUse) -> ModelUse:
+        """`use` with the decoding that the policy enforces: one that writes only choices never decodes freely."""
+        from oclgen.checkpoint import read_settings
+
+        choices_only = read_settings(self.folder / "policy" / "settings.json").plans == "choices"
+        return replace(use, decoding="applicable") if choices_only and use.decoding == "free" else use
 
     def heuristic(self, use: ModelUse) -> Heuristic:
         """A heuristic for one solve."""

@@ -1,8 +1,8 @@
 """The whole contract between tasks, models and searches.
 
-A search sees a `Task` (states and actions), a `Policy` (proposes action sequences) and a `Heuristic`
-(estimates cost-to-go); it knows nothing of PDDL, networks or encodings. The model proposes, the task
-disposes: whatever a policy returns is replayed on the task before it is believed.
+A search sees a `Task` (states and actions), a `Policy` (proposes action sequences) and a `Heuristic` (estimates
+cost-to-go). It knows nothing of PDDL, networks or encodings. Searches do not trust a policy: they replay its rollouts
+on the task.
 
 Paper: Section 3 (tasks and autoregressive policies), Section 4.4 (distributional heuristic).
 """
@@ -21,7 +21,7 @@ Action = tuple[str, ...]
 Plan = tuple[Action, ...]
 
 State = Hashable
-"""Opaque; equal states compare equal. Only meaningful to the task that made it."""
+"""Opaque: only the task that made it can read it. Equal states compare equal."""
 
 
 class Task(Protocol):
@@ -42,7 +42,7 @@ class Task(Protocol):
         ...
 
     def apply(self, state: State, action: Action) -> State | None:
-        """The successor, or None where `action` is unknown, ill-typed or not applicable."""
+        """The successor, or None if `action` is unknown, ill-typed or not applicable."""
         ...
 
 
@@ -74,17 +74,17 @@ class Policy(Protocol):
         """For each state, `samples` rollouts: action sequences sampled at temperature 1.
 
         A rollout ends at the goal, before its first inapplicable action, at the model's end token, after
-        `max_tokens` tokens (an unfinished action is dropped) or `max_actions` actions, or as soon as
-        `should_stop` answers true (what is finished by then is returned). `None` means the model's own limit.
+        `max_tokens` tokens (an unfinished action is dropped) or `max_actions` actions, or as soon as `should_stop`
+        returns true (the actions finished by then are returned). Without a limit the model's own limit holds.
         """
         ...
 
     def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
-        """For each action the geometric mean of its token probabilities, normalised over `actions`."""
+        """For each action, the geometric mean of its token probabilities, normalised over `actions`."""
         ...
 
 
 class Heuristic(Protocol):
-    """A model of cost-to-go, summarised to one number (a percentile or the mode)."""
+    """A model of cost-to-go. A distribution is reduced to one number, a percentile or the mode."""
 
     def estimate(self, task: Task, states: Sequence[State]) -> list[float]: ...

@@ -4,7 +4,10 @@ lab, Unified Planning and editors parse these lines; their wording is part of th
 """
 
 import sys
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -49,34 +52,59 @@ class PlanFiles:
         write_plan(self.path, plan)
 
 
-@dataclass(slots=True)
 class LiveLine:
-    """One line that is rewritten in place on a terminal; silent elsewhere."""
+    """One line about a running search, redrawn on a terminal by a thread of its own; silent elsewhere."""
 
-    budget: Budget
-    counters: Counters
-    stream: TextIO = field(default_factory=lambda: sys.stdout)
-    next_update: float = 0.0
-    shown: bool = False
+    def __init__(self, budget: Budget, counters: Counters, stream: TextIO | None = None) -> None:
+        self.best: int | None = None
+        self._budget = budget
+        self._counters = counters
+        self._stream = sys.stdout if stream is None else stream
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._shown = False
 
-    def update(self, best: int | None) -> None:
-        now = self.budget.elapsed()
-        if not self.stream.isatty() or now < self.next_update:
-            return
-        self.next_update = now + LIVE_SECONDS
-        rate = self.counters.generated / now if now > 0 else 0.0
-        length = "-" if best is None else str(best)
-        self.stream.write(
-            f"\r\x1b[K{now:6.1f}s  best {length}  nodes {self.counters.generated}"
-            f"  iterations {self.counters.iterations}  {rate:.0f} nodes/s"
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Draw the line from now on, until the end of the context or `stop`."""
+        if self._stream.isatty():
+            threading.Thread(target=self._redraw, daemon=True).start()
+        try:
+            yield
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Remove the line; nothing is drawn after this."""
+        self._stopped.set()
+        with self.hidden():
+            pass
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Remove the line and draw nothing while other output is printed."""
+        with self._lock:
+            if self._shown:
+                self._stream.write("\r\x1b[K")
+                self._shown = False
+            yield
+
+    def _redraw(self) -> None:
+        while not self._stopped.wait(LIVE_SECONDS):
+            with self._lock:
+                if not self._stopped.is_set():
+                    self._stream.write(f"\r\x1b[K{self._text()}")
+                    self._stream.flush()
+                    self._shown = True
+
+    def _text(self) -> str:
+        seconds, counters = self._budget.elapsed(), self._counters
+        rate = counters.generated / seconds if seconds > 0 else 0.0
+        length = "-" if self.best is None else str(self.best)
+        return (
+            f"{seconds:6.1f}s  best {length}  nodes {counters.generated}"
+            f"  iterations {counters.iterations}  {rate:.0f} nodes/s"
         )
-        self.stream.flush()
-        self.shown = True
-
-    def clear(self) -> None:
-        if self.shown:
-            self.stream.write("\r\x1b[K")
-            self.shown = False
 
 
 def peak_memory_kb() -> int:

@@ -25,10 +25,9 @@ from oclgen.pddl.problem import parse_problem
 from oclgen.pddl.source import Source, source
 from oclgen.pddl.validate import Validator
 from oclgen.search import METHODS as LEARNED
-from oclgen.search import Settings
 from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult, run
 from oclgen.search.graph import SearchGraph
-from oclgen.search.settings import PROFILES, OclgenSettings
+from oclgen.search.settings import PROFILES, OclgenSettings, Settings
 
 CLASSICAL = ("lama-first", "lama", "lmcut", "bfs")
 METHODS = (*LEARNED, *CLASSICAL)

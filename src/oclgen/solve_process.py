@@ -81,32 +81,33 @@ class SolveRun:
 
     def search(self) -> SearchResult:
         request = self.request
-        self.budget.heartbeat = lambda: self.live.update(None if self.plan is None else len(self.plan))
-        self.prepared = prepare(
-            request.domain,
-            request.problem,
-            method=request.method,
-            model=request.model,
-            profile=request.profile,
-            settings=request.settings,
-        )
-        plans = self.prepared.plans(self.budget, self.counters, request.random_seed)
-        return run(plans, self.budget, self.counters, self.improve)
+        with self.live.running():
+            self.prepared = prepare(
+                request.domain,
+                request.problem,
+                method=request.method,
+                model=request.model,
+                profile=request.profile,
+                settings=request.settings,
+            )
+            plans = self.prepared.plans(self.budget, self.counters, request.random_seed)
+            return run(plans, self.budget, self.counters, self.improve)
 
     def improve(self, plan: Plan) -> None:
         seconds = self.budget.elapsed()
         self.files.write(plan)
         self.plan = plan
         self.trace.append((seconds, len(plan)))
-        self.live.clear()
-        print(output.improvement_line(seconds, plan), flush=True)
+        self.live.best = len(plan)
+        with self.live.hidden():
+            print(output.improvement_line(seconds, plan), flush=True)
 
     def finish(self, ending: Ending) -> int:
         """Print the best plan and the statistics, write the record: once, by who has acquired `finished`."""
         code = self.code(ending)
         total = self.budget.elapsed()
         search_seconds = total - self.budget.search_started if self.budget.search_started is not None else 0.0
-        self.live.clear()
+        self.live.stop()
         lines = output.plan_lines(self.plan) if self.plan is not None else []
         lines += output.statistics_lines(self.counters, search_seconds, total)
         lines += [output.ending_line(self.plan, ending), f"search exit code: {code}"]
@@ -163,7 +164,7 @@ def run_request(request: SolveRequest) -> int:
 
 @contextmanager
 def catching_signals(run_state: SolveRun) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the search at its next question; a second one ends the process at once."""
+    """Ctrl-C and SIGTERM end the search at its next check; a second one ends the process at once."""
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         if run_state.signal is not None:

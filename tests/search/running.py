@@ -3,8 +3,9 @@
 import random
 
 from oclgen.interfaces import Heuristic, Policy, Task
-from oclgen.search import METHODS, Settings
+from oclgen.search import METHODS
 from oclgen.search.anytime import Budget, Counters, SearchResult, run
+from oclgen.search.settings import Settings
 
 
 def solve(

@@ -8,7 +8,8 @@ import pytest
 from oclgen.errors import InputError
 from oclgen.interfaces import State, Task
 from oclgen.search.anytime import Ending
-from oclgen.search.settings import BestFirstSettings, BestOfNSettings, Priority
+from oclgen.search.best_first import BestFirstSettings, Priority
+from oclgen.search.best_of_n import BestOfNSettings
 from tests.search.invariants import keep_graphs
 from tests.search.running import solve
 from tests.toy import DigraphTask, ExactHeuristic, RandomHeuristic, optimal_length, random_digraph

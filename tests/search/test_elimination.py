@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oclgen.interfaces import Action
-from oclgen.search.elimination import eliminate
+from oclgen.search.elimination import eliminate_actions
 from tests.toy import NumberLine, replays_to_goal
 
 LINE = NumberLine()
@@ -26,7 +26,7 @@ def valid_plan(walk: list[Action]) -> tuple[Action, ...]:
 @given(st.lists(st.sampled_from([UP, DOWN, LEAP]), max_size=30))
 def test_what_is_left_is_a_plan_of_the_same_actions_in_their_order(walk: list[Action]) -> None:
     plan = valid_plan(walk)
-    left = eliminate(LINE, plan, lambda: False)
+    left = eliminate_actions(LINE, plan, lambda: False)
     assert replays_to_goal(LINE, left)
     remaining = iter(plan)
     assert all(action in remaining for action in left)
@@ -34,5 +34,5 @@ def test_what_is_left_is_a_plan_of_the_same_actions_in_their_order(walk: list[Ac
 
 def test_without_time_the_plan_stays_as_it_is() -> None:
     plan = (UP, DOWN, LEAP, LEAP, UP, UP)
-    assert eliminate(LINE, plan, lambda: True) == plan
-    assert eliminate(LINE, plan, lambda: False) == (LEAP, LEAP, UP, UP)
+    assert eliminate_actions(LINE, plan, lambda: True) == plan
+    assert eliminate_actions(LINE, plan, lambda: False) == (LEAP, LEAP, UP, UP)

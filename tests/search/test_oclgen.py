@@ -8,11 +8,10 @@ import pytest
 
 from oclgen.interfaces import State, Step, Task
 from oclgen.search.anytime import Budget, Counters, Ending
-from oclgen.search.context import Models, Trajectory, replay
+from oclgen.search.context import SearchContext, Trajectory, replay
 from oclgen.search.graph import ROOT, SearchGraph
-from oclgen.search.oclgen import Expansion, assign_heuristics
 from oclgen.search.settings import OclgenSettings
-from oclgen.search.trajectories import Estimate
+from oclgen.search.trajectories import Expansion, HeuristicValue, assign_heuristics
 from tests.search.invariants import CheckedGraph, keep_graphs
 from tests.search.running import solve
 from tests.toy import (
@@ -44,11 +43,11 @@ class TenTimes:
 
 def assigned(
     rollouts: Sequence[Trajectory], expansions: Sequence[Expansion] = (), graph: SearchGraph | None = None
-) -> tuple[dict[State, Estimate], list[State]]:
+) -> tuple[dict[State, HeuristicValue], list[State]]:
     heuristic = TenTimes([])
-    models = Models(LINE, WanderingPolicy(), heuristic, Budget(), random.Random(0), Counters())
+    context = SearchContext(LINE, WanderingPolicy(), heuristic, Budget(), random.Random(0), Counters())
     graph = graph or SearchGraph(0, LINE.is_goal, Counters())
-    return assign_heuristics(graph, models, expansions, rollouts), heuristic.asked
+    return assign_heuristics(graph, context, expansions, rollouts), heuristic.asked
 
 
 def up(start: int, count: int) -> Trajectory:
@@ -58,7 +57,7 @@ def up(start: int, count: int) -> Trajectory:
 def test_a_rollouts_last_state_is_evaluated_and_the_states_before_it_count_steps_to_it() -> None:
     estimates, asked = assigned([up(0, 3)])
     assert asked == [3]
-    assert estimates[3] == Estimate(30.0, evaluated=True)
+    assert estimates[3] == HeuristicValue(30.0, evaluated=True)
     assert [estimates[state].h for state in (2, 1, 0)] == [31.0, 32.0, 33.0]
     assert not estimates[2].evaluated
 

@@ -10,8 +10,9 @@ import pytest
 from oclgen.errors import InputError
 from oclgen.interfaces import State, Step, Task
 from oclgen.search.anytime import Counters, Ending
+from oclgen.search.chaining import PATIENCE, RESTART_INTERVAL, RETRY_INTERVAL
 from oclgen.search.graph import SearchGraph
-from oclgen.search.oclgen import CHAIN_AGAIN, CHAIN_PATIENCE, RESTART, select_depth
+from oclgen.search.oclgen import select_depth
 from oclgen.search.settings import PROFILES, OclgenSettings
 from tests.search.invariants import CheckedGraph, keep_graphs
 from tests.search.running import solve
@@ -152,8 +153,8 @@ def test_a_chain_that_comes_no_nearer_begins_at_the_start_again_now_and_then() -
     wrong_way = NumberLine(start=20, goal=0, size=100)
     settings = OclgenSettings(initial_rollouts="chained", n_init=1, samples=1)
     solve(wrong_way, policy, ExactHeuristic(), settings, iterations=0)
-    first = [call["states"] for call in policy.calls[: 2 * RESTART + 1]]
-    assert [i for i, states in enumerate(first) if states == [20]] == [0, RESTART, 2 * RESTART]
+    first = [call["states"] for call in policy.calls[: 2 * RESTART_INTERVAL + 1]]
+    assert [i for i, states in enumerate(first) if states == [20]] == [0, RESTART_INTERVAL, 2 * RESTART_INTERVAL]
 
 
 def test_a_chain_that_comes_no_nearer_gives_up() -> None:
@@ -162,7 +163,7 @@ def test_a_chain_that_comes_no_nearer_gives_up() -> None:
     settings = OclgenSettings(initial_rollouts="chained", n_init=1)
     result = solve(wrong_way, policy, ExactHeuristic(), settings, iterations=0)
     assert result.plan is None
-    assert len(policy.calls) == 1 + CHAIN_PATIENCE
+    assert len(policy.calls) == 1 + PATIENCE
 
 
 def test_a_chain_that_is_stuck_goes_back_to_the_next_best_end() -> None:
@@ -227,7 +228,7 @@ def test_another_chain_is_tried_now_and_then_as_long_as_there_is_no_plan() -> No
     for line, chained, times in ((wrong_way, "chained", 3), (wrong_way, "full", 1), (right_way, "chained", 1)):
         policy = ScriptedPolicy({place: [steps("up")] for place in range(400)})
         settings = OclgenSettings(initial_rollouts=chained, n_init=1, samples=1)  # type: ignore[arg-type]
-        solve(line, policy, ExactHeuristic(), settings, iterations=2 * CHAIN_AGAIN + 1)
+        solve(line, policy, ExactHeuristic(), settings, iterations=2 * RETRY_INTERVAL + 1)
         chains = ["chain" if call["max_tokens"] is None else "iteration" for call in policy.calls]
         begun = [now for before, now in zip(["iteration", *chains], chains, strict=False) if now != before]
         assert begun.count("chain") == times

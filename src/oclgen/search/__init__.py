@@ -1,31 +1,31 @@
-"""Anytime searches over the protocols of `oclgen.interfaces`, and the registry of those that use models.
+"""Anytime searches over the protocols of `oclgen.interfaces`, and the registry of the methods that use models.
 
-Read `oclgen.py` first: it is the paper's Algorithm 1.
+Read `oclgen.py` first: it is the paper's Algorithm 1. A new method is one file, with its search and its settings, and
+one line in `METHODS`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from oclgen.search.anytime import Search
-from oclgen.search.best_first import best_first_search
-from oclgen.search.best_of_n import best_of_n_search
-from oclgen.search.mcts import mcts_search
+from oclgen.search.best_first import BestFirstSettings, best_first_search
+from oclgen.search.best_of_n import BestOfNSettings, best_of_n_search
+from oclgen.search.mcts import MctsSettings, mcts_search
 from oclgen.search.oclgen import oclgen_search
-from oclgen.search.settings import BestFirstSettings, BestOfNSettings, MctsSettings, OclgenSettings
-
-Settings = OclgenSettings | MctsSettings | BestFirstSettings | BestOfNSettings
+from oclgen.search.settings import OclgenSettings, Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A search by name.
+    """A search method.
 
-    `search(task, policy, heuristic, settings, budget, rng, counters)`; a model that is not needed may be None.
+    Called as `search(task, policy, heuristic, settings, budget, rng, counters)`; a model that the method does not
+    need may be None.
     """
 
     search: Callable[..., Search]
     settings: Settings
-    """The paper's settings for this method (for OCLGen: Blocksworld's)."""
+    """The paper's settings for this method (for OCLGen: those for Blocksworld)."""
     needs_policy: bool = True
     needs_heuristic: bool = True
 

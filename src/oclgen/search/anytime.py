@@ -1,7 +1,7 @@
-"""What every search shares: its budget, its counters, its trace of improving plans, and how it ended.
+"""What every search shares: a budget, counters, a trace of improving plans, and the reason it ended.
 
-A search is a generator: it yields each plan that is strictly shorter than the one before and returns an
-`Ending`. `run` drives it to the end and makes the record; `oclgen.planner` drives it plan by plan.
+A search is a generator. It yields plans, each strictly shorter than the one before, and returns an `Ending`. `run`
+runs it to the end and records the result.
 """
 
 import time
@@ -20,8 +20,8 @@ MEMORY_CHECK_SECONDS = 0.05
 class Ending(Enum):
     """Why a search stopped."""
 
-    COMPLETED = "completed"  # the method does not go on by itself (LAMA-first)
-    EXHAUSTED = "exhausted"  # the whole reachable space was searched: optimal plan, or proof of none
+    COMPLETED = "completed"  # the method stops by itself and proves nothing (LAMA-first)
+    EXHAUSTED = "exhausted"  # nothing shorter exists: the plan is optimal, or there is none
     INCOMPLETE = "incomplete"  # nothing left to try, nothing proved
     ITERATIONS = "iterations"
     TIME = "time"
@@ -34,7 +34,7 @@ Search = Generator[Plan, None, Ending]
 
 @dataclass(slots=True)
 class Counters:
-    """What a search did; the same fields for every method."""
+    """What a search did, in the same units for every method."""
 
     iterations: int = 0
     expanded: int = 0
@@ -49,10 +49,9 @@ class Counters:
 
 
 class Budget:
-    """Iterations, seconds and memory, asked between steps and inside long model calls.
+    """Limits on iterations, seconds and memory. Searches check it between steps and inside long model calls.
 
-    `started` is the `time.monotonic()` instant the seconds count from, so that a caller can charge
-    start-up and parsing to the same limit. `heartbeat` is called at each question (a live display hangs on it).
+    Seconds count from `started`, a value of `time.monotonic()`, so that start-up and parsing can count too.
     """
 
     def __init__(
@@ -67,7 +66,6 @@ class Budget:
         self.memory_bytes = memory_bytes
         self.started = time.monotonic() if started is None else started
         self.ending: Ending | None = None
-        self.heartbeat: Callable[[], None] | None = None
         self.search_started: float | None = None
         self._process = psutil.Process()
         self._next_memory_check = 0.0
@@ -76,20 +74,18 @@ class Budget:
         return time.monotonic() - self.started
 
     def start_search(self) -> None:
-        """Everything before this call was reading and loading."""
+        """Mark the end of parsing and loading."""
         self.search_started = self.elapsed()
 
     def interrupt(self) -> None:
-        """End the search at its next question (signal handlers call this)."""
+        """End the search at its next check (called by signal handlers)."""
         self.ending = Ending.INTERRUPTED
 
     def exhausted(self, iterations: int | None = None) -> bool:
         """True once any limit is reached; `ending` then says which.
 
-        Without `iterations` the question is about time and memory only: it is asked in the middle of an iteration.
+        Without `iterations` (in the middle of an iteration) only time and memory are checked.
         """
-        if self.heartbeat is not None:
-            self.heartbeat()
         if self.ending is None:
             now = self.elapsed()
             if self.seconds is not None and now >= self.seconds:
@@ -109,7 +105,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The record of one run: best plan, why it ended, and every improvement with its second."""
+    """The record of one run; `trace` has the time in seconds and the length of each improving plan."""
 
     plan: Plan | None
     ending: Ending
@@ -120,7 +116,7 @@ class SearchResult:
 
 @dataclass(slots=True)
 class Recorder:
-    """Collects improving plans into a trace; refuses one that does not improve."""
+    """Records improving plans; a plan that does not improve is a defect."""
 
     budget: Budget
     plan: Plan | None = None
@@ -128,7 +124,7 @@ class Recorder:
 
     def offer(self, plan: Plan) -> None:
         if self.plan is not None and len(plan) >= len(self.plan):
-            raise AssertionError("a search yielded a plan that is not shorter than its last one")
+            raise AssertionError("a search yielded a plan that is not shorter than the one before")
         self.plan = plan
         self.trace.append((self.budget.elapsed(), len(plan)))
 
@@ -136,7 +132,7 @@ class Recorder:
 def run(
     search: Search, budget: Budget, counters: Counters, on_plan: Callable[[Plan], None] | None = None
 ) -> SearchResult:
-    """Drive a search to its end."""
+    """Run a search to its end; `on_plan` gets each plan."""
     recorder = Recorder(budget)
     while True:
         try:
@@ -151,7 +147,7 @@ def run(
 
 
 def exit_code(plan: Plan | None, ending: Ending, search_started: bool = True) -> ExitCode:
-    """The driver code for a finished search; a plan found when time ends is plain success."""
+    """The exit code of Fast Downward's driver for a finished search. A plan at the time limit is a success."""
     if plan is not None:
         return ExitCode.PLAN_THEN_OUT_OF_MEMORY if ending is Ending.MEMORY else ExitCode.SUCCESS
     if not search_started:

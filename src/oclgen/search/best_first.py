@@ -1,20 +1,37 @@
-"""Anytime best-first search with the learned heuristic: A* and greedy search are one function, two priorities.
+"""Anytime best-first search with the learned heuristic: A* and greedy search are one function with two priorities.
 
-The search does not stop at a goal: it goes on until the budget ends or no node can lead to a shorter plan. When a
-shorter path to a closed node turns up, the graph passes the gain on to all known descendants at once, so a reopened
-node that has been expanded has nothing left to generate.
+The search does not stop at a goal. It goes on until the budget ends or no open node can lead to a shorter plan. When a
+shorter path to a closed node is found, the graph updates all known descendants at once. A reopened node that was
+expanded before therefore has no successors left to generate.
 
 Paper: Appendix "Baselines" (Anytime A*, Greedy Best-First Search).
 """
 
 import random
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from oclgen.interfaces import Heuristic, Policy, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.context import Models
+from oclgen.search.context import SearchContext
 from oclgen.search.graph import ROOT, SearchGraph
-from oclgen.search.settings import BestFirstSettings
-from oclgen.search.trajectories import Estimate, add_course, back_up, close_forced
+from oclgen.search.settings import Settings, check_choice
+from oclgen.search.trajectories import HeuristicValue, add_trajectory, back_up, close_forced_states
+
+Priority = Literal["astar", "gbfs"]
+
+
+@dataclass(frozen=True, slots=True)
+class BestFirstSettings(Settings):
+    """Settings of anytime best-first search."""
+
+    priority: Priority = "astar"
+    """`astar` orders by f = g + h, `gbfs` by h."""
+    pass_through: bool = False
+    """As for OCLGen (ours)."""
+
+    def __post_init__(self) -> None:
+        check_choice("priority", self.priority, get_args(Priority))
 
 
 def best_first_search(
@@ -26,8 +43,8 @@ def best_first_search(
     rng: random.Random,
     counters: Counters,
 ) -> Search:
-    """Expand the node of least f = g + h (`astar`) or least h (`gbfs`), on and on; needs no policy."""
-    models = Models(task, policy, heuristic, budget, rng, counters)
+    """Expand one node per iteration: the least f = g + h first (`astar`) or the least h (`gbfs`). Needs no policy."""
+    context = SearchContext(task, policy, heuristic, budget, rng, counters)
     graph = SearchGraph(task.initial_state, task.is_goal, counters, "f" if settings.priority == "astar" else "h")
     if graph.is_goal(ROOT):
         yield ()
@@ -38,7 +55,7 @@ def best_first_search(
         if node is None:
             return Ending.EXHAUSTED
         if not graph.is_expanded(node):
-            expand(graph, models, node, settings.pass_through)
+            expand(graph, context, node, settings.pass_through)
             counters.iterations += 1
         if graph.best_length is not None and (length is None or graph.best_length < length):
             length = graph.best_length
@@ -47,15 +64,16 @@ def best_first_search(
     return budget.ending
 
 
-def expand(graph: SearchGraph, models: Models, node: int, passing: bool) -> None:
-    """Add all ways out of a node, with the heuristic's values of where they lead that is new."""
-    ways = models.ways(graph.state(node), passing)
-    values = models.estimate(way.states[-1] for way in ways if graph.find(way.states[-1]) is None)
-    estimates = {state: Estimate(h, evaluated=True) for state, h in values.items()}
-    for way in ways:
-        back_up(graph, way, estimates)
-        add_course(graph, way, estimates)
+def expand(graph: SearchGraph, context: SearchContext, node: int, pass_through: bool) -> None:
+    """Add all trajectories out of a node. The heuristic evaluates the last state of each, where it is new."""
+    outgoing = context.outgoing(graph.state(node), pass_through)
+    last_states = [trajectory.states[-1] for trajectory in outgoing]
+    estimates = context.estimate(state for state in last_states if graph.find(state) is None)
+    values = {state: HeuristicValue(h, evaluated=True) for state, h in estimates.items()}
+    for trajectory in outgoing:
+        back_up(graph, trajectory, values)
+        add_trajectory(graph, trajectory, values)
     graph.close_expanded(node, complete=True)
-    if passing:
-        for way in ways:
-            close_forced(graph, models.task, way)
+    if pass_through:
+        for trajectory in outgoing:
+            close_forced_states(graph, context.task, trajectory)

@@ -1,5 +1,7 @@
-"""How searches ask the models: what a policy proposes is replayed on the task, what a heuristic is asked is
-counted and cut into small batches, and the budget is asked all along so that limits hold.
+"""What every step of a search needs: the task, its two models, the budget, the random generator and the counters.
+
+Searches ask the models only through `SearchContext`. It replays on the task what the policy proposes, asks the
+heuristic in small counted batches, and checks the budget before each model call.
 """
 
 import random
@@ -10,12 +12,12 @@ from oclgen.interfaces import Action, Heuristic, Plan, Policy, Rollout, State, S
 from oclgen.search.anytime import Budget, Counters
 
 EVALUATION_BATCH = 32
-"""States per heuristic call: enough to fill the model, few enough to meet a deadline between two calls."""
+"""States per heuristic call: enough to use the model well, few enough to stop on time between two calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """A replayed rollout: `states[i]` is where `steps[i]` is taken; there is one more state than steps."""
+    """States and the steps between them: `steps[i]` leads from `states[i]` to `states[i + 1]`."""
 
     states: tuple[State, ...]
     steps: tuple[Step, ...]
@@ -26,18 +28,18 @@ class Trajectory:
         return tuple(step.action for step in self.steps)
 
     def then(self, other: "Trajectory") -> "Trajectory":
-        """Followed by another that starts where this one ends."""
+        """This trajectory continued by one that starts at its last state."""
         return Trajectory(self.states[:-1] + other.states, self.steps + other.steps, other.reaches_goal)
 
     def cut(self, steps: int) -> "Trajectory":
-        """Its first steps, where it has more."""
+        """The first `steps` steps, or the whole trajectory if it has no more than that."""
         if steps >= len(self.steps):
             return self
         return Trajectory(self.states[: steps + 1], self.steps[:steps], reaches_goal=False)
 
 
 def replay(task: Task, state: State, rollout: Rollout) -> Trajectory:
-    """The valid part of a rollout: cut before its first inapplicable action and at the first goal."""
+    """The valid part of a rollout: it ends before the first inapplicable action and at the first goal."""
     states = [state]
     reaches_goal = task.is_goal(state)
     for step in rollout:
@@ -52,16 +54,13 @@ def replay(task: Task, state: State, rollout: Rollout) -> Trajectory:
 
 
 def successors(task: Task, state: State) -> list[tuple[Action, State]]:
-    """All actions applicable in a state with the states they lead to."""
+    """Each applicable action with the state it leads to."""
     return [(action, task.apply(state, action)) for action in task.applicable(state)]
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
-    """A task with its two models, asked on one budget, with one generator, into one record of counters.
-
-    A method that never asks one of the models can leave it out.
-    """
+class SearchContext:
+    """A task and its models for one search. A model that the search does not use may be None."""
 
     task: Task
     policy: Policy | None
@@ -77,7 +76,7 @@ class Models:
         max_tokens: int | None = None,
         max_actions: int | None = None,
     ) -> list[list[Trajectory]]:
-        """For each state, `samples` replayed rollouts."""
+        """For each state, `samples` rollouts, replayed."""
         assert self.policy is not None
         batches = self.policy.rollouts(
             self.task,
@@ -94,59 +93,68 @@ class Models:
             for state, batch in zip(states, batches, strict=True)
         ]
 
-    def chains(self, state: State, samples: int, links: int, max_tokens: int | None = None) -> list[Trajectory]:
-        """`samples` chains of at most `links` rollouts, each next one from where the last ended, the state encoded
-        afresh; a chain ends at a goal and where it does not move on."""
+    def chained_rollouts(
+        self, state: State, samples: int, links: int, max_tokens: int | None = None
+    ) -> list[Trajectory]:
+        """`samples` trajectories of at most `links` rollouts each.
+
+        Each next rollout starts at the last state of the one before, encoded afresh. A trajectory ends at a goal, or
+        when a rollout has no steps.
+        """
         [chains] = self.sample([state], samples, max_tokens)
         moving = {i for i, chain in enumerate(chains) if chain.steps}
         for _ in range(1, links):
-            going = sorted(i for i in moving if not chains[i].reaches_goal)
-            if not going or self.budget.exhausted():
+            unfinished = sorted(i for i in moving if not chains[i].reaches_goal)
+            if not unfinished or self.budget.exhausted():
                 break
-            following = self.sample([chains[i].states[-1] for i in going], 1, max_tokens)
-            for i, [rollout] in zip(going, following, strict=True):
+            continuations = self.sample([chains[i].states[-1] for i in unfinished], 1, max_tokens)
+            for i, [rollout] in zip(unfinished, continuations, strict=True):
                 chains[i] = chains[i].then(rollout)
-            moving = {i for i, [rollout] in zip(going, following, strict=True) if rollout.steps}
+            moving = {i for i, [rollout] in zip(unfinished, continuations, strict=True) if rollout.steps}
         return chains
 
-    def ways(self, state: State, passing: bool) -> list[Trajectory]:
-        """Each step out of a state; when `passing`, on to where there is a choice, a goal or nothing to do."""
-        steps = successors(self.task, state)
-        return [self._onward(state, action, successor, passing) for action, successor in steps]
+    def outgoing(self, state: State, pass_through: bool) -> list[Trajectory]:
+        """One trajectory per applicable action.
 
-    def _onward(self, state: State, action: Action, successor: State, passing: bool) -> Trajectory:
+        With `pass_through` it goes on through forced states, up to a state with a choice, a goal or a dead end.
+        """
+        return [
+            self._follow(state, action, successor, pass_through) for action, successor in successors(self.task, state)
+        ]
+
+    def _follow(self, state: State, action: Action, successor: State, pass_through: bool) -> Trajectory:
         states, actions = [state, successor], [action]
-        while passing and not self.task.is_goal(states[-1]) and not self.budget.exhausted():
-            following = self.task.applicable(states[-1])
-            if len(following) != 1:
+        while pass_through and not self.task.is_goal(states[-1]) and not self.budget.exhausted():
+            applicable = self.task.applicable(states[-1])
+            if len(applicable) != 1:
                 break
-            successor = self.task.apply(states[-1], following[0])
+            successor = self.task.apply(states[-1], applicable[0])
             if successor in states:
                 break
             states.append(successor)
-            actions.append(following[0])
+            actions.append(applicable[0])
         steps = tuple(Step(action, 1.0) for action in actions)
         return Trajectory(tuple(states), steps, self.task.is_goal(states[-1]))
 
     def priors(self, state: State, actions: Sequence[Action]) -> list[float]:
-        """How likely the policy finds each action, normalised over them."""
+        """The policy's probability of each action, normalised over `actions`."""
         assert self.policy is not None
         return self.policy.priors(self.task, state, actions) if actions else []
 
     def estimate(self, states: Iterable[State]) -> dict[State, float]:
-        """The heuristic of each state, 0 for goals; states whose turn comes after the budget's end are left out."""
+        """The heuristic of each state, 0 for goals. States that the budget leaves no time for are missing."""
         assert self.heuristic is not None
-        values: dict[State, float] = {}
-        asked: list[State] = []
+        estimates: dict[State, float] = {}
+        unknown: list[State] = []
         for state in dict.fromkeys(states):
             if self.task.is_goal(state):
-                values[state] = 0.0
+                estimates[state] = 0.0
             else:
-                asked.append(state)
-        for first in range(0, len(asked), EVALUATION_BATCH):
+                unknown.append(state)
+        for first in range(0, len(unknown), EVALUATION_BATCH):
             if self.budget.exhausted():
                 break
-            batch = asked[first : first + EVALUATION_BATCH]
-            values.update(zip(batch, self.heuristic.estimate(self.task, batch), strict=True))
+            batch = unknown[first : first + EVALUATION_BATCH]
+            estimates.update(zip(batch, self.heuristic.estimate(self.task, batch), strict=True))
             self.counters.evaluated += len(batch)
-        return values
+        return estimates

@@ -1,8 +1,8 @@
-"""Action elimination: leave out of a plan what the rest of it can do without.
+"""Action elimination: remove actions that a plan does not need.
 
-For each action in turn: without it, and without the later actions that need it and so cannot be taken any more, is the
-goal still reached? Then all of them go. Quadratic in the length of the plan, and no model is asked. Not of the paper;
-H. Nakhost and M. Mueller, "Action Elimination and Plan Neighborhood Graph Search", ICAPS 2010.
+Each action in turn is removed, together with the later actions that become inapplicable without it. If the rest still
+reaches the goal, they stay removed. This takes time quadratic in the length of the plan and asks no model. Not in the
+paper; H. Nakhost and M. Mueller, "Action Elimination and Plan Neighborhood Graph Search", ICAPS 2010.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from oclgen.interfaces import Action, Plan, State, Task
 
 
-def eliminate(task: Task, plan: Plan, should_stop: Callable[[], bool]) -> Plan:
-    """A plan made of some of the given plan's actions, in their order; no shorter than there was time for."""
+def eliminate_actions(task: Task, plan: Plan, should_stop: Callable[[], bool]) -> Plan:
+    """A plan without the actions it does not need, in the same order. `should_stop` ends the work early."""
     state, kept, rest = task.initial_state, list[Action](), list(plan)
     while rest and not should_stop():
         action, *later = rest
-        without = applicable_part(task, state, later)
-        if without is not None:
-            rest = without
+        shorter = applicable_part(task, state, later)
+        if shorter is not None:
+            rest = shorter
         else:
             state = task.apply(state, action)
             kept.append(action)
@@ -26,7 +26,7 @@ def eliminate(task: Task, plan: Plan, should_stop: Callable[[], bool]) -> Plan:
 
 
 def applicable_part(task: Task, state: State, actions: Sequence[Action]) -> list[Action] | None:
-    """Those actions that can be taken when all others are left out, if they lead to the goal."""
+    """The actions that are still applicable, each in turn, if they lead to the goal; else None."""
     taken = []
     for action in actions:
         successor = task.apply(state, action)

@@ -1,12 +1,12 @@
-"""The search graph: states, known transitions, shortest known paths, and what is open or closed. All bookkeeping
-of opening, closing and reopening lives here.
+"""The search graph: states, known transitions, shortest known paths, open and closed nodes.
 
-A node is an integer; its fields lie in parallel arrays (see also `transitions.py` and `open_lists.py`), so a node costs
-bytes rather than objects and the garbage collector has nothing to walk. At any moment
+All opening, closing and reopening happens here. A node is an integer and its fields are in parallel arrays (see also
+`transitions.py` and `open_lists.py`). So a node costs bytes instead of objects, and gives the garbage collector nothing
+to visit. At any moment
 
-- g is the length of the shortest path over all known transitions, and walking parents takes exactly g steps;
-- a node is open (in exactly one list, the one of its g) or closed (in none); goals are closed from the start;
-- a closed node whose g decreases is open again, unless it is a goal.
+- g is the length of the shortest path over all known transitions, and following parents takes exactly g steps;
+- a node is open (in exactly one list, that of its g) or closed (in none); goals are always closed;
+- a closed node whose g decreases is reopened, unless it is a goal.
 
 Paper: Section 4.1 (OCL framework) and 4.2 (one open list per depth).
 """
@@ -22,17 +22,17 @@ from oclgen.search.open_lists import OpenLists
 from oclgen.search.transitions import NONE, Transitions
 
 Order = Literal["depth", "f", "h"]
-"""`depth`: a list per depth, ordered by h. `f`: one list ordered by g + h, then h. `h`: one list ordered by h."""
+"""`depth`: one list per depth, ordered by h. `f`: one list ordered by g + h, then h. `h`: one list ordered by h."""
 
 ROOT = 0
 EXPANDED, GOAL, EVALUATED, REVIVED = 1, 2, 4, 8
 
-FRACTION = 1 << 16  # priorities are told apart down to this part of an action
-LARGEST = (1 << 15) - 1.0
+FRACTION = 1 << 16  # priorities are integers: h in units of 1 / FRACTION
+LARGEST = (1 << 15) - 1.0  # larger values of h count as this one
 
 
 class SearchGraph:
-    """Nodes and transitions seen so far, with the shortest known path to each."""
+    """Known nodes and transitions, with the shortest known path to each node."""
 
     def __init__(
         self, initial_state: State, is_goal: Callable[[State], bool], counters: Counters, order: Order = "depth"
@@ -49,13 +49,13 @@ class SearchGraph:
         self._g = array("i")
         self._h = array("d")
         self._parent = array("i")
-        self._via = array("i")  # the action by which the parent reaches the node
+        self._via = array("i")  # label of the action from the parent
         self._flags = bytearray()
         self._population: list[int] = []  # nodes per depth
-        self._parked: list[int] = []  # closed while some of their successors were unknown
+        self._closed_unexpanded: list[int] = []  # closed while some successors may be unknown
         self._new_node(initial_state, 0, NONE, NONE, 0.0, evaluated=False)
 
-    # What is known.
+    # Reading.
 
     def __len__(self) -> int:
         return len(self._states)
@@ -64,7 +64,7 @@ class SearchGraph:
         return self._ids.get(state)
 
     def node(self, state: State) -> int:
-        """The node of a state that is known."""
+        """The node of a known state."""
         return self._ids[state]
 
     def has_expanded(self, state: State) -> bool:
@@ -87,29 +87,29 @@ class SearchGraph:
         return bool(self._flags[node] & GOAL)
 
     def is_expanded(self, node: int) -> bool:
-        """Whether all its successors are in the graph."""
+        """Whether all successors are in the graph."""
         return bool(self._flags[node] & EXPANDED)
 
     def is_evaluated(self, node: int) -> bool:
-        """Whether h is a value of the heuristic itself (or of a goal), not one backed up along a rollout."""
+        """Whether h is the heuristic's own value (or the node is a goal), not one backed up along a trajectory."""
         return bool(self._flags[node] & EVALUATED)
 
     def is_revived(self, node: int) -> bool:
-        """Whether it came back after the open lists had run empty."""
+        """Whether the node was opened again by `revive`."""
         return bool(self._flags[node] & REVIVED)
 
     def transitions(self, node: int) -> Iterator[tuple[int, Action]]:
-        """Its known successors with the actions that lead there."""
-        for label, target in self._transitions.of(node):
+        """The known successors of a node, each with the action that leads to it."""
+        for label, target in self._transitions.outgoing(node):
             yield target, self._transitions.actions[label]
 
     @property
     def open_depths(self) -> list[int]:
-        """The depths whose open lists are not empty, ascending (just 0 where one list holds all)."""
+        """The depths with open nodes, ascending (only 0 if one list holds all)."""
         return self._open.depths
 
     def open_nodes(self) -> list[tuple[int, int]]:
-        """Every (open list, node) pair."""
+        """Every open node, as (list, node)."""
         return self._open.entries()
 
     @property
@@ -117,10 +117,11 @@ class SearchGraph:
         return None if self.best_goal is None else self._g[self.best_goal]
 
     def get_best_plan(self) -> Plan:
-        """The shortest known path to the shallowest known goal."""
+        """The shortest known plan."""
         return tuple(action for _, action in self.best_path())
 
     def best_path(self) -> list[tuple[int, Action]]:
+        """The nodes of the shortest known plan, but the goal, each with the action taken there."""
         if self.best_goal is None:
             raise ValueError("no goal is known")
         return self.path(self.best_goal)
@@ -135,10 +136,10 @@ class SearchGraph:
         steps.reverse()
         return steps
 
-    # Growing.
+    # Adding.
 
     def add(self, parent: int, action: Action, state: State, h: float, evaluated: bool) -> int:
-        """Record the transition `parent -action-> state`; the node it leads to, new (then open) or known."""
+        """Add the transition from `parent` by `action` to `state`; the node of `state`, which is open if it is new."""
         self._counters.generated += 1
         node = self._ids.get(state)
         if node is None:
@@ -151,8 +152,8 @@ class SearchGraph:
         return node
 
     def connect(self, parent: int, action: Action, node: int) -> None:
-        """Record a transition between known nodes, and what it shortens."""
-        if self._flags[parent] & EXPANDED or self._transitions.known(parent, node):
+        """Add a transition between known nodes and update the paths it shortens."""
+        if self._flags[parent] & EXPANDED or self._transitions.has_target(parent, node):
             return
         label = self._transitions.label(action)
         self._transitions.add(parent, label, node)
@@ -160,7 +161,7 @@ class SearchGraph:
             self._shorten(node, parent, label)
 
     def revalue(self, node: int, h: float, evaluated: bool) -> None:
-        """Take a better h: the heuristic's own value before any backed-up one, the least of backed-up ones."""
+        """Replace h by a better value: the heuristic's own over any backed-up one, the least of backed-up ones."""
         flags = self._flags[node]
         if flags & EVALUATED or (not evaluated and h >= self._h[node]):
             return
@@ -169,13 +170,13 @@ class SearchGraph:
         if h != self._h[node]:
             self._h[node] = h
             if node in self._open:
-                self._leave(node, self._g[node])
-                self._enter(node)
+                self._remove_open(node, self._g[node])
+                self._open_node(node)
 
     # Opening and closing.
 
     def extract(self, depth: int, horizon: int | None = None) -> int | None:
-        """Close and return the best node of an open list; nodes as deep as `horizon` are closed and passed over."""
+        """Close and return the best node of an open list. Nodes at depth `horizon` or deeper are closed and skipped."""
         while not self._open.is_empty(depth):
             node = self._open.first(depth)
             self.close(node)
@@ -184,13 +185,13 @@ class SearchGraph:
         return None
 
     def close(self, node: int) -> None:
-        """Take a node out of its open list; as long as it is not expanded it can be revived."""
-        self._leave(node, self._g[node])
+        """Close an open node; `revive` can open it again until it is expanded."""
+        self._remove_open(node, self._g[node])
         if not self._flags[node] & EXPANDED:
-            self._parked.append(node)
+            self._closed_unexpanded.append(node)
 
     def close_expanded(self, node: int, complete: bool) -> None:
-        """Close a node whose successors were added; `complete` says that these were all."""
+        """Close a node whose successors were added; `complete`: all of them."""
         self._counters.expanded += 1
         if complete:
             self._flags[node] |= EXPANDED
@@ -198,23 +199,23 @@ class SearchGraph:
             self.close(node)
 
     def revive(self) -> int:
-        """Open the closed nodes that may have unknown successors on the way to a shorter plan; how many.
+        """Open the closed nodes whose unknown successors may lead to a shorter plan; return how many.
 
-        With the open lists empty, none left means that all such nodes are expanded: the best plan is optimal, or
-        there is no plan. Nodes too deep for a shorter plan are forgotten here: if their g decreases they reopen.
+        Called when the open lists are empty. If it opens none, all such nodes are expanded: the best plan is optimal,
+        or there is none. Nodes too deep for a shorter plan are dropped; they reopen if their g decreases.
         """
         limit = None if self.best_goal is None else self._g[self.best_goal] - 1
-        parked, self._parked = self._parked, []
+        candidates, self._closed_unexpanded = self._closed_unexpanded, []
         revived = 0
-        for node in parked:
+        for node in candidates:
             settled = self._flags[node] & EXPANDED or node in self._open
             if not settled and (limit is None or self._g[node] < limit):
                 self._flags[node] |= REVIVED
-                self._enter(node)
+                self._open_node(node)
                 revived += 1
         return revived
 
-    # Inside.
+    # Internal.
 
     def _new_node(self, state: State, g: int, parent: int, label: int, h: float, evaluated: bool) -> int:
         node = len(self._states)
@@ -225,44 +226,44 @@ class SearchGraph:
         self._via.append(label)
         self._open.add_node()
         self._transitions.add_node()
-        self._count(g)
+        self._count_depth(g)
         if self._is_goal(state):
             self._h.append(0.0)
             self._flags.append(GOAL | EVALUATED)
-            self._reach_goal(node)
+            self._update_best_goal(node)
         else:
             self._h.append(h)
             self._flags.append(EVALUATED if evaluated else 0)
-            self._enter(node)
+            self._open_node(node)
         return node
 
-    def _count(self, g: int) -> None:
+    def _count_depth(self, g: int) -> None:
         if g == len(self._population):
             self._population.append(0)
         self._population[g] += 1
         self.deepest = max(self.deepest, g)
 
-    def _reach_goal(self, node: int) -> None:
+    def _update_best_goal(self, node: int) -> None:
         if self.best_goal is None or self._g[node] < self._g[self.best_goal]:
             self.best_goal = node
 
     def _shorten(self, node: int, parent: int, label: int) -> None:
-        """A shorter path to a known node: lower its g and that of all it shortens further down.
+        """Give a node a shorter path and pass the gain on to its descendants.
 
-        Breadth first from one node over unit costs, so each node gets its final g at once.
+        Breadth first over unit costs, so each node gets its final g at once.
         """
-        self._lower(node, parent, label)
+        self._lower_g(node, parent, label)
         queue = deque([node])
         while queue:
             source = queue.popleft()
-            for label, target in self._transitions.of(source):
+            for label, target in self._transitions.outgoing(source):
                 if self._g[source] + 1 < self._g[target]:
-                    self._lower(target, source, label)
+                    self._lower_g(target, source, label)
                     queue.append(target)
         while not self._population[self.deepest]:
             self.deepest -= 1
 
-    def _lower(self, node: int, parent: int, label: int) -> None:
+    def _lower_g(self, node: int, parent: int, label: int) -> None:
         old, new = self._g[node], self._g[parent] + 1
         self._population[old] -= 1
         self._population[new] += 1
@@ -270,16 +271,16 @@ class SearchGraph:
         self._parent[node] = parent
         self._via[node] = label
         if self._flags[node] & GOAL:
-            self._reach_goal(node)
+            self._update_best_goal(node)
             return
         if node in self._open:
-            self._leave(node, old)
+            self._remove_open(node, old)
         else:
             self._counters.reopened += 1
-        self._enter(node)
+        self._open_node(node)
 
-    def _enter(self, node: int) -> None:
-        """Put a node into the open list of its g."""
+    def _open_node(self, node: int) -> None:
+        """Put a node into the open list of its depth."""
         g = self._g[node]
         h = int(min(max(self._h[node], 0.0), LARGEST) * FRACTION)
         if self._order == "depth":
@@ -287,6 +288,6 @@ class SearchGraph:
         else:
             self._open.push(0, h if self._order == "h" else (g * FRACTION + h) << 32 | h, node)
 
-    def _leave(self, node: int, g: int) -> None:
-        """Take a node out of the open list of depth g."""
+    def _remove_open(self, node: int, g: int) -> None:
+        """Take a node out of the open list of depth `g`."""
         self._open.remove(g if self._order == "depth" else 0, node)

@@ -1,8 +1,8 @@
-"""Open lists: one heap of nodes per depth (or just one), with deletion anywhere and cost that does not grow.
+"""Open lists: one heap of nodes per depth (or only one), with removal of any node.
 
-An entry is one integer, (priority, serial, node) from high bits to low: a third of the memory of a tuple, faster to
-compare, and nothing for the garbage collector to walk. Entries are deleted lazily: one is live while its serial is
-the one its node holds. Equal priorities leave in order of arrival.
+An entry is one integer with the bits of (priority, serial, node), highest first. It takes a third of the memory of a
+tuple, compares faster and gives the garbage collector nothing to visit. Removal is lazy: an entry is live while its
+node holds its serial. Among equal priorities the first pushed comes first.
 """
 
 from array import array
@@ -10,21 +10,21 @@ from bisect import bisect_left, insort
 from heapq import heapify, heappop, heappush
 
 LOW = (1 << 32) - 1
-SLACK = 64  # dead entries that a heap may hold beyond as many as it has live ones
+SLACK = 64  # a heap is rebuilt when its dead entries outnumber its live ones by more than this
 
 
 class OpenLists:
-    """Which nodes are open, in lists 0, 1, 2, ...; `depths` names the lists that are not empty, ascending."""
+    """The open nodes, in lists 0, 1, 2, ...; `depths` has the numbers of the lists that are not empty, ascending."""
 
     def __init__(self) -> None:
         self.depths: list[int] = []
         self._heaps: list[list[int]] = []
         self._live: list[int] = []  # live entries per heap
-        self._serial = array("I")  # per node: its live entry's; 0 = not open
+        self._serial = array("I")  # per node: the serial of its live entry, 0 if not open
         self._last_serial = 0
 
     def add_node(self) -> None:
-        """Make room for the next node, not open yet."""
+        """Register the next node, not open yet."""
         self._serial.append(0)
 
     def __contains__(self, node: int) -> bool:
@@ -42,7 +42,7 @@ class OpenLists:
         self._live[depth] += 1
 
     def remove(self, depth: int, node: int) -> None:
-        """Take a node out of the list it is in."""
+        """Remove a node from its list."""
         self._serial[node] = 0
         self._live[depth] -= 1
         heap, live = self._heaps[depth], self._live[depth]
@@ -57,14 +57,14 @@ class OpenLists:
         return depth >= len(self._live) or not self._live[depth]
 
     def first(self, depth: int) -> int:
-        """The node of least priority in a list that is not empty."""
+        """The node with the least priority in a list that is not empty."""
         heap = self._heaps[depth]
         while not self._is_live(heap[0]):
             heappop(heap)
         return heap[0] & LOW
 
     def entries(self) -> list[tuple[int, int]]:
-        """All (depth, node) pairs that are open."""
+        """Every open node, as (depth, node)."""
         return [
             (depth, entry & LOW) for depth, heap in enumerate(self._heaps) for entry in heap if self._is_live(entry)
         ]

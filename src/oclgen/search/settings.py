@@ -1,19 +1,20 @@
-"""The settings of every search method: frozen, checked on creation, the paper's values as defaults.
+"""The settings of OCLGen and what all settings share: frozen, checked on creation, the paper's values as defaults.
 
-Each ablation of the paper and each extension of ours is a value of one of these fields. `PROFILES` names the
-two sets that are compared: `paper` is the paper's algorithm, `extended` turns our extensions on.
+Each ablation of the paper and each of our extensions is a value of one field. `PROFILES` has the two sets that we
+compare: `paper` is the paper's algorithm, `extended` turns our extensions on. The other methods have their settings
+beside their search.
 
-Paper: Appendix "Test-time Inference Hyperparameters" (Table tab:test_time_hyperparameters), Appendix "Baselines".
+Paper: Appendix "Test-time Inference Hyperparameters" (Table tab:test_time_hyperparameters).
 """
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from oclgen.errors import InputError
+from oclgen.interfaces import Task
 
 DepthSelection = Literal["uniform", "scan", "none"]
 InitialRollouts = Literal["full", "chained"]
-Priority = Literal["astar", "gbfs"]
 
 PROFILES: dict[str, dict[str, Any]] = {
     "paper": {},
@@ -22,39 +23,44 @@ PROFILES: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class OclgenSettings:
-    """Settings of OCLGen; those per domain in the paper default to Blocksworld's."""
+class Settings:
+    """Base of the settings of every search method."""
+
+
+@dataclass(frozen=True, slots=True)
+class OclgenSettings(Settings):
+    """Settings of OCLGen. Where the paper has a value per domain, the default is Blocksworld's."""
 
     depth_selection: DepthSelection = "uniform"
-    """How a depth level is chosen; `none` is the ablation: one open list ordered by f = g + h."""
+    """How a depth is selected. `none` (ablation): one open list ordered by f = g + h."""
     adaptive_expansion: bool = True
-    """Expand the nodes where the policy is unsure; without it rollouts alone grow the graph (ablation)."""
+    """Expand the states where the policy is unsure. Without it only rollouts grow the graph (ablation)."""
     n_init: int = 3
-    """Batches of full rollouts from the start before the main loop."""
+    """Batches of full rollouts from the initial state before the main loop."""
     samples: int = 10
     """Rollouts sampled per selected node."""
     max_tokens: int = 50
     """Length limit of a truncated rollout."""
     confidence: float = 0.95
-    """An action whose least likely token is below this marks its node for expansion."""
+    """A state is expanded if an action was taken there whose least likely token has a lower probability than this."""
     policy_expansion_threshold: int = 10_000_000
-    """With more ground actions than this, successors are sampled from the policy instead of enumerated."""
+    """With more ground actions than this, actions are sampled from the policy instead of enumerated."""
     policy_expansion_samples: int = 32
-    """Actions sampled per expansion beyond that threshold."""
+    """Actions sampled per expansion above that threshold."""
 
     initial_rollouts: InitialRollouts = "full"
-    """`chained`: go on from the ends of the batches before, with the state encoded afresh (ours)."""
+    """`chained`: each batch starts at the last state of an earlier rollout, encoded afresh (ours)."""
     prune: bool = False
-    """Spend nothing on nodes that cannot lead to a plan shorter than the best one (ours)."""
+    """Leave out nodes that cannot lead to a plan shorter than the incumbent (ours)."""
     nodes_per_iteration: int = 1
-    """Nodes selected per iteration and given to the models as one batch (ours if above 1)."""
+    """Nodes selected per iteration and given to the models in one batch (more than 1 is ours)."""
     shortcut: bool = False
-    """After an improvement look for unseen transitions from the best plan's states to known ones (ours)."""
+    """After each improvement, look for unseen transitions from the plan's states to known states (ours)."""
     eliminate: bool = False
-    """After an improvement leave out the actions that the best plan can do without (ours)."""
+    """After each improvement, remove the actions that the plan does not need (ours)."""
     pass_through: bool = False
-    """States that leave no choice are closed at once (a shorter way to one may reopen it), and an expansion goes on to
-    where there is one (ours)."""
+    """Close forced states at once, and let an expansion go on through them to the next choice (ours). A shorter path to
+    a closed forced state still reopens it."""
 
     def __post_init__(self) -> None:
         check_choice("depth_selection", self.depth_selection, get_args(DepthSelection))
@@ -68,62 +74,9 @@ class OclgenSettings:
         if not 0.0 <= self.confidence <= 1.0:
             raise InputError(f"confidence must lie between 0 and 1, not {self.confidence}")
 
-
-@dataclass(frozen=True, slots=True)
-class MctsSettings:
-    """Settings of Monte Carlo tree search."""
-
-    max_tokens: int | None = None
-    """Length limit of a rollout; None is the paper's full rollout, 50 its partial one."""
-    samples: int = 10
-    """Rollouts sampled per simulation."""
-    links: int = 1
-    """Rollouts that make up one, as for Best-of-N (more than 1 is ours)."""
-    alpha: float = 0.1
-    """Weight of the chance of success against plan length."""
-    c_puct: float = 1.0
-    """Weight of exploration."""
-    widening_factor: float = 1.0
-    widening_exponent: float = 0.25
-    """A node visited N times has at most ceil(factor * N ** exponent) children; the paper names no constants."""
-
-    def __post_init__(self) -> None:
-        check_least("samples", self.samples, 1)
-        check_least("links", self.links, 1)
-        if self.max_tokens is not None:
-            check_least("max_tokens", self.max_tokens, 1)
-        if not 0.0 <= self.alpha <= 1.0:
-            raise InputError(f"alpha must lie between 0 and 1, not {self.alpha}")
-        if self.c_puct < 0 or self.widening_factor <= 0 or self.widening_exponent < 0:
-            raise InputError("c_puct and the widening constants must not be negative")
-
-
-@dataclass(frozen=True, slots=True)
-class BestFirstSettings:
-    """Settings of anytime best-first search."""
-
-    priority: Priority = "astar"
-    """`astar` orders by f = g + h, `gbfs` by h."""
-    pass_through: bool = False
-    """As for OCLGen (ours)."""
-
-    def __post_init__(self) -> None:
-        check_choice("priority", self.priority, get_args(Priority))
-
-
-@dataclass(frozen=True, slots=True)
-class BestOfNSettings:
-    """Settings of Best-of-N sampling."""
-
-    samples: int = 10
-    """Plans sampled per batch; batches go on until the budget ends."""
-    links: int = 1
-    """Rollouts that make up one plan: each next one starts, with the state encoded afresh, where the last ended. More
-    than the paper's 1 suits a policy whose rollouts are shorter than plans (ours)."""
-
-    def __post_init__(self) -> None:
-        check_least("samples", self.samples, 1)
-        check_least("links", self.links, 1)
+    def enumerates(self, task: Task) -> bool:
+        """Whether a task has few enough ground actions to enumerate successors."""
+        return task.ground_action_bound <= self.policy_expansion_threshold
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -1,47 +1,78 @@
-"""How a course of actions enters the graph: a value for each of its states, then the states and transitions.
+"""How trajectories enter the graph: a heuristic value for each state, then the states and transitions themselves.
 
-Paper: Section 4.4 (backed-up estimates).
+Paper: Section 4.4 (backed-up estimates), Algorithm 1 (`assign_heuristics`, `G.add`).
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
 from oclgen.interfaces import State, Task
-from oclgen.search.context import Trajectory
+from oclgen.search.context import SearchContext, Trajectory
 from oclgen.search.graph import SearchGraph
+from oclgen.search.settings import OclgenSettings
 
 
-class Estimate(NamedTuple):
-    """A cost-to-go; `evaluated` tells the heuristic's own value from one backed up along a rollout."""
+class HeuristicValue(NamedTuple):
+    """A cost-to-go. `evaluated`: the heuristic's own value, not one backed up along a trajectory."""
 
     h: float
     evaluated: bool
 
 
-UNKNOWN = Estimate(inf, evaluated=False)
-"""Of a state that the graph knows better, or that the heuristic was not asked about because the budget ended."""
+UNKNOWN = HeuristicValue(inf, evaluated=False)
+"""For a state whose value in the graph stands, or that was not evaluated because the budget ended."""
 
-Estimates = dict[State, Estimate]
+HeuristicValues = dict[State, HeuristicValue]
 
 
-def back_up(graph: SearchGraph, rollout: Trajectory, estimates: Estimates) -> None:
-    """h(n_i) = h(n_j) + the steps from n_i to n_j, the nearest evaluated node after it on the rollout.
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """Trajectories out of one state; `complete`: one for each applicable action."""
 
-    Steps are those of the rollout, not differences of g: n_j may already be known by a shorter way. Where several
-    rollouts pass through a state the least value counts, since search keeps only the best completion.
+    state: State
+    trajectories: Sequence[Trajectory]
+    complete: bool
+
+
+def assign_heuristics(
+    graph: SearchGraph, context: SearchContext, expansions: Sequence[Expansion], rollouts: Sequence[Trajectory]
+) -> HeuristicValues:
+    """Values for all states of one iteration.
+
+    The heuristic evaluates the expanded states and the last state of each trajectory, all in one request. The other
+    states get values backed up from these.
+    """
+    outgoing = [trajectory for expansion in expansions for trajectory in expansion.trajectories]
+    states = [expansion.state for expansion in expansions]
+    states += [trajectory.states[-1] for trajectory in outgoing]
+    states += [rollout.states[-1] for rollout in rollouts]
+    estimates = context.estimate(state for state in states if evaluated_h(graph, state) is None)
+    values = {state: HeuristicValue(h, evaluated=True) for state, h in estimates.items()}
+    for trajectory in [*rollouts, *outgoing]:
+        back_up(graph, trajectory, values)
+    return values
+
+
+def back_up(graph: SearchGraph, trajectory: Trajectory, values: HeuristicValues) -> None:
+    """h(n_i) = h(n_j) + the steps from n_i to n_j, where n_j is the next evaluated node on the trajectory.
+
+    Steps count along the trajectory, not as differences of g: a shorter path to n_j may be known. Where trajectories
+    meet, the least value counts, because the search keeps the best completion only.
     """
     h = 0.0
-    for state in reversed(rollout.states):
-        value = evaluated_h(graph, state)
-        known = estimates.get(state)
-        if value is None and known is not None and known.evaluated:
-            value = known.h
-        if value is not None:
-            h = value
+    for state in reversed(trajectory.states):
+        own = evaluated_h(graph, state)
+        known = values.get(state)
+        if own is None and known is not None and known.evaluated:
+            own = known.h
+        if own is not None:
+            h = own
             continue
         h += 1.0
         if known is None or h < known.h:
-            estimates[state] = Estimate(h, evaluated=False)
+            values[state] = HeuristicValue(h, evaluated=False)
 
 
 def evaluated_h(graph: SearchGraph, state: State) -> float | None:
@@ -50,15 +81,37 @@ def evaluated_h(graph: SearchGraph, state: State) -> float | None:
     return graph.h(node) if node is not None and graph.is_evaluated(node) else None
 
 
-def add_course(graph: SearchGraph, course: Trajectory, estimates: Estimates) -> None:
-    """Add the states that steps lead to from a known one."""
-    node = graph.node(course.states[0])
-    for step, state in zip(course.steps, course.states[1:], strict=True):
-        node = graph.add(node, step.action, state, *estimates.get(state, UNKNOWN))
+def add(
+    graph: SearchGraph,
+    context: SearchContext,
+    settings: OclgenSettings,
+    expansions: Sequence[Expansion],
+    rollouts: Sequence[Trajectory],
+    values: HeuristicValues,
+) -> None:
+    """Add the trajectories of one iteration to the graph and close what was expanded."""
+    for rollout in rollouts:
+        add_trajectory(graph, rollout, values)
+    for expansion in expansions:
+        node = graph.node(expansion.state)
+        graph.revalue(node, *values.get(expansion.state, UNKNOWN))
+        for trajectory in expansion.trajectories:
+            add_trajectory(graph, trajectory, values)
+        graph.close_expanded(node, expansion.complete)
+    if settings.pass_through and settings.enumerates(context.task):
+        for trajectory in [*rollouts, *(each for expansion in expansions for each in expansion.trajectories)]:
+            close_forced_states(graph, context.task, trajectory)
 
 
-def close_forced(graph: SearchGraph, task: Task, course: Trajectory) -> None:
-    """Close what leaves no choice on a course that was added: states with one way on, and an end without any."""
-    for left, state in enumerate(reversed(course.states)):
-        if not graph.has_expanded(state) and len(task.applicable(state)) == min(left, 1):
+def add_trajectory(graph: SearchGraph, trajectory: Trajectory, values: HeuristicValues) -> None:
+    """Add the states and transitions of a trajectory that starts at a known state."""
+    node = graph.node(trajectory.states[0])
+    for step, state in zip(trajectory.steps, trajectory.states[1:], strict=True):
+        node = graph.add(node, step.action, state, *values.get(state, UNKNOWN))
+
+
+def close_forced_states(graph: SearchGraph, task: Task, trajectory: Trajectory) -> None:
+    """Close the forced states of an added trajectory, and its last state if that is a dead end."""
+    for steps_left, state in enumerate(reversed(trajectory.states)):
+        if not graph.has_expanded(state) and len(task.applicable(state)) == min(steps_left, 1):
             graph.close_expanded(graph.node(state), complete=True)

@@ -1,4 +1,4 @@
-"""Known transitions between nodes, in linked lists over flat arrays: twelve bytes each, no object per node."""
+"""Known transitions between nodes, as linked lists over flat arrays: twelve bytes each, no object per node."""
 
 from array import array
 from collections.abc import Iterator
@@ -9,22 +9,23 @@ NONE = -1
 
 
 class Transitions:
-    """For each node its recorded outgoing transitions; actions are numbered as they first come up."""
+    """The known outgoing transitions of each node. An action is stored once and known by its number, the label."""
 
     def __init__(self) -> None:
         self.actions: list[Action] = []
         self._labels: dict[Action, int] = {}
         self._first = array("i")  # per node: its newest transition
-        self._next = array("i")  # per transition: the one before it from the same node
+        self._next = array("i")  # per transition: the next older one of the same node
         self._target = array("i")
         self._label = array("i")
-        self._known: tuple[int, set[int]] = (NONE, set())  # the node last asked about and its targets
+        self._recent_source = NONE
+        self._recent_targets: set[int] = set()
 
     def add_node(self) -> None:
         self._first.append(NONE)
 
     def label(self, action: Action) -> int:
-        """The number of an action."""
+        """The number of an action; a new action gets the next free one."""
         label = self._labels.setdefault(action, len(self.actions))
         if label == len(self.actions):
             self.actions.append(action)
@@ -35,21 +36,22 @@ class Transitions:
         self._first[source] = len(self._target)
         self._target.append(target)
         self._label.append(label)
-        if source == self._known[0]:
-            self._known[1].add(target)
+        if source == self._recent_source:
+            self._recent_targets.add(target)
 
-    def of(self, source: int) -> Iterator[tuple[int, int]]:
-        """(label, target) of each transition from a node."""
-        edge = self._first[source]
-        while edge != NONE:
-            yield self._label[edge], self._target[edge]
-            edge = self._next[edge]
+    def outgoing(self, source: int) -> Iterator[tuple[int, int]]:
+        """(label, target) of each known transition from a node, newest first."""
+        transition = self._first[source]
+        while transition != NONE:
+            yield self._label[transition], self._target[transition]
+            transition = self._next[transition]
 
-    def known(self, source: int, target: int) -> bool:
-        """Whether some transition leads from one node to the other.
+    def has_target(self, source: int, target: int) -> bool:
+        """Whether a known transition leads from `source` to `target`.
 
-        The targets of the last source are remembered, since successors of one node come in a row.
+        The targets of the most recent source are kept as a set, because successors of one node are added in a row.
         """
-        if source != self._known[0]:
-            self._known = (source, {target for _, target in self.of(source)})
-        return target in self._known[1]
+        if source != self._recent_source:
+            self._recent_source = source
+            self._recent_targets = {target for _, target in self.outgoing(source)}
+        return target in self._recent_targets

@@ -1,0 +1,68 @@
+"""Chained batches of rollouts: each batch starts at the last state of an earlier rollout, encoded afresh (ours).
+
+A policy loses track of the state far from its prompt; chaining gives it a fresh prompt.
+"""
+
+from collections.abc import Iterator
+from itertools import cycle
+from math import inf
+
+from oclgen.search.context import SearchContext
+from oclgen.search.graph import ROOT, SearchGraph
+from oclgen.search.pruning import horizon, sample_rollouts
+from oclgen.search.settings import OclgenSettings
+from oclgen.search.trajectories import add, assign_heuristics
+
+PATIENCE, PATIENCE_WITH_PLAN = 30, 5
+"""Chaining gives up after this many batches in a row that start no nearer to the goal, sooner once there is a plan."""
+RESTART_INTERVAL = 4
+"""Every fourth of such batches is a restart at the initial state."""
+RETRY_INTERVAL = 20
+"""Iterations between two chains of batches while there is no plan."""
+
+
+def chained_batches(graph: SearchGraph, context: SearchContext, settings: OclgenSettings) -> Iterator[None]:
+    """Add batches of rollouts to the graph, the first from the initial state; yield after each.
+
+    The next batch starts, in turns, at the most promising of the newest last states and at the most promising of all:
+    the heuristic may be wrong about the best place to continue. Chaining ends at a goal, when no last state is left,
+    when patience runs out, or with the budget.
+    """
+    initial = graph.h(ROOT), ROOT
+    ends, seen = [initial], {ROOT}
+    nearest, without_progress = inf, 0
+    for newest in cycle((True, False)):
+        if context.budget.exhausted():
+            return
+        limit = horizon(graph, settings)
+        ends = [(h, end) for h, end in ends if limit is None or graph.g(end) < limit]
+        patience = PATIENCE if graph.best_length is None else PATIENCE_WITH_PLAN
+        if not ends or without_progress >= patience:
+            return
+        restart = without_progress % RESTART_INTERVAL == RESTART_INTERVAL - 1
+        h, node = initial if restart else ends.pop(-1 if newest else ends.index(min(ends)))
+        without_progress = 0 if h < nearest else without_progress + 1
+        nearest = min(nearest, h)
+        reached = add_batch(graph, context, settings, node) - seen
+        yield
+        if any(graph.is_goal(end) for end in reached):
+            return
+        seen |= reached
+        ends += sorted(((graph.h(end), end) for end in reached), reverse=True)
+
+
+def add_batch(graph: SearchGraph, context: SearchContext, settings: OclgenSettings, node: int) -> set[int]:
+    """Add one batch of rollouts without a token limit from a node; the nodes of their last states."""
+    rollouts = sample_rollouts(graph, context, settings, [node], max_tokens=None)
+    values = assign_heuristics(graph, context, [], rollouts)
+    add(graph, context, settings, [], rollouts, values)
+    return {graph.node(rollout.states[-1]) for rollout in rollouts}
+
+
+def retry_chaining(graph: SearchGraph, context: SearchContext, settings: OclgenSettings) -> Iterator[None]:
+    """Chain batches again at intervals while there is no plan: a new chain often succeeds where earlier ones failed."""
+    if settings.initial_rollouts != "chained" or graph.best_length is not None:
+        return
+    iterations = context.counters.iterations
+    if iterations % RETRY_INTERVAL == 0 and not context.budget.exhausted(iterations):
+        yield from chained_batches(graph, context, settings)

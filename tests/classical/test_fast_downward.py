@@ -165,7 +165,7 @@ def test_the_child_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     for name, text in zip(("domain", "problem"), HARD, strict=True):
         (tmp_path / name).write_text(text)
     code = (
-        "import psutil; from oclgen import fast_downward as fd; from oclgen.search.anytime import Budget\n"
+        "import psutil; from oclgen.classical import fast_downward as fd; from oclgen.search.anytime import Budget\n"
         "plans = fd.search('lama', 'domain', 'problem', Budget(60)); next(plans)\n"
         "print(psutil.Process().children()[0].pid, flush=True); list(plans)"
     )

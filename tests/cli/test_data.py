@@ -53,7 +53,7 @@ def test_without_fast_downward_the_extra_is_named(
 def test_plain_lines_tell_rate_and_time_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("oclgen.support.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("oclgen.support.progress.PLAIN_SECONDS", 0.0)
     data(tmp_path)
     assert re.search(r"^2/4, [\d.]+ problem/s, \d+s left, 0 failed, own work", capsys.readouterr().out, re.MULTILINE)
 

@@ -92,6 +92,6 @@ def test_one_line_says_what_was_made_and_where(tmp_path: Path, capsys: pytest.Ca
 def test_long_work_shows_plain_lines_without_a_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oclgen.support.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("oclgen.support.progress.PLAIN_SECONDS", 0.0)
     assert generate(tmp_path / "out", "blocksworld", "--count", "3") == 0
     assert "2/3" in capsys.readouterr().out.splitlines()[1]

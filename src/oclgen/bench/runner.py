@@ -18,7 +18,7 @@ from pathlib import Path
 
 from oclgen.bench.jobs import BenchJob
 from oclgen.errors import InputError
-from oclgen.support.child_process import die_with_parent
+from oclgen.support.processes import die_with_parent
 
 LOOK_SECONDS = 0.02
 THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")

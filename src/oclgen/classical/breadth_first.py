@@ -21,7 +21,7 @@ from oclgen.pddl.plan_file import format_plan
 from oclgen.pddl.source import source
 from oclgen.pddl.task import PddlTask
 from oclgen.search.anytime import Budget, Search
-from oclgen.support.child_process import die_with_parent, limit_memory
+from oclgen.support.processes import die_with_parent, limit_memory
 
 METHOD = "bfs"
 STARTS, PLANS = "starts.json", "plans.jsonl"

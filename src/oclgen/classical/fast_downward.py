@@ -21,12 +21,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from oclgen.classical import fd_child
 from oclgen.errors import OclgenError, PddlError, UnsupportedError
 from oclgen.interfaces import Plan
 from oclgen.pddl.plan_file import is_complete, parse_plan
 from oclgen.pddl.source import lines, source
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.support import child_process as child
 
 PACKAGE = "up_fast_downward"
 LOOK_SECONDS = 0.05  # how often limits and plan files are looked at while the child is silent
@@ -95,7 +95,7 @@ def ending(method: str, process: "Process") -> Ending:
     reason = " ".join(process.output.split())[-300:]
     if code in (33, 34) or "(either" in reason:
         raise UnsupportedError(f"Fast Downward does not support the task: {reason}")
-    if code == child.TRANSLATE_INPUT_ERROR:
+    if code == fd_child.TRANSLATE_INPUT_ERROR:
         raise PddlError(f"Fast Downward cannot read the task: {reason}")
     raise OclgenError(f"{method} failed with exit code {code}: {reason}")
 
@@ -161,7 +161,7 @@ def start(method: str, folder: Path, memory: int | None, translate_options: Sequ
     """Start the child in a session of its own; its output comes through a pipe that closes when it ends."""
     translate = ["domain.pddl", "problem.pddl", *translate_options]
     searching = ["--search", SEARCHES[method], "--internal-plan-file", "plan"]
-    command = [sys.executable, "-S", "-P", child.__file__, str(os.getpid()), str(memory or 0), str(build_folder())]
+    command = [sys.executable, "-S", "-P", fd_child.__file__, str(os.getpid()), str(memory or 0), str(build_folder())]
     return subprocess.Popen(
         [*command, "output.sas", *translate, "--", *searching],
         cwd=folder,

@@ -1,12 +1,11 @@
 """`oclgen bench`: run methods on problems as a config declares."""
 
-import sys
-import time
 from pathlib import Path
 
 import click
 
-from oclgen.support.progress import LINE_SECONDS, duration
+from oclgen.support.progress import LiveLine
+from oclgen.support.settings import format_duration
 
 
 @click.command()
@@ -22,20 +21,10 @@ def command(config_file: Path, out: Path, workers: int | None) -> None:
     from oclgen.bench.benchmark import BenchProgress, run_benchmark
     from oclgen.bench.config import read_config
 
-    progress = BenchProgress(0, 0, 0, None)
-    next_line = time.monotonic() + LINE_SECONDS
+    progress, line = BenchProgress(0, 0, 0, None), LiveLine()
     for progress in run_benchmark(read_config(config_file), config_file, out, workers):
         if progress.error:
-            click.echo(f"{clear_line()}BROKEN: {progress.error}")
-        left = "?" if progress.left is None else duration(progress.left)
-        text = f"{progress.done}/{progress.total} runs, {left} left, {progress.broken} broken"
-        if sys.stdout.isatty():
-            click.echo(f"{clear_line()}{text}", nl=False)
-        elif time.monotonic() >= next_line:
-            next_line = time.monotonic() + LINE_SECONDS
-            click.echo(text)
-    click.echo(f"{clear_line()}{progress.done}/{progress.total} runs recorded in {out}, {progress.broken} broken")
-
-
-def clear_line() -> str:
-    return "\r\x1b[K" if sys.stdout.isatty() else ""
+            line.say(f"BROKEN: {progress.error}")
+        left = "?" if progress.left is None else format_duration(progress.left)
+        line.show(f"{progress.done}/{progress.total} runs, {left} left, {progress.broken} broken")
+    line.say(f"{progress.done}/{progress.total} runs recorded in {out}, {progress.broken} broken")

@@ -19,7 +19,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from oclgen.errors import OclgenError
-from oclgen.support.child_process import die_with_parent
+from oclgen.support.processes import die_with_parent
 
 AHEAD = 2
 """Jobs given to a worker at once: the next one is there before the last one is finished, so no worker waits."""

@@ -1,39 +1,18 @@
-"""The inside of a child process: it dies with its parent, and as a script it is Fast Downward.
+"""Fast Downward as a script: it translates and then becomes the search by `exec`.
 
-The script translates and then becomes the search by `exec`: one process from beginning to end, so there is no
-driver to start (half the time of a small problem), no grandchild to lose, and the memory limit and the tie to
-the parent, both set once, hold for translation and search alike. It imports nothing of this package, because
-it is started without site-packages.
+It is one process from beginning to end, so there is no driver to start (half the time of a small problem), no
+grandchild to lose, and the memory limit and the tie to the parent, both set once, hold for translation and search
+alike. It is started without site-packages, which makes it quicker, and finds this package by where it lies itself.
 """
 
-import ctypes
 import gc
 import os
-import resource
-import signal
 import sys
 
-PR_SET_PDEATHSIG = 1
 TRANSLATE_OUT_OF_MEMORY = 20
 TRANSLATE_CRITICAL_ERROR = 30
 TRANSLATE_INPUT_ERROR = 31
 RESERVE_BYTES = 10_000_000
-
-
-def die_with_parent(parent: int) -> None:
-    """From now on the kernel kills this process when `parent` ends, however it ends (Linux only).
-
-    The kernel means the thread that started this process: it should live as long as the work lasts.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before the line above
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def limit_memory(limit: int) -> None:
-    if limit and sys.platform != "darwin":
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def translate(arguments: list[str]) -> None:
@@ -63,6 +42,9 @@ def translate_or_exit(arguments: list[str]) -> None:
 
 def fast_downward(parent: str, memory: str, build: str, sas_file: str, *arguments: str) -> None:
     """Arguments of the translator, then `--`, then those of the search."""
+    sys.path.append(os.path.abspath(f"{__file__}/../../.."))  # noqa: PTH100 (pathlib is slow to import here)
+    from oclgen.support.processes import die_with_parent, limit_memory
+
     die_with_parent(int(parent))
     limit_memory(int(memory))
     sys.path.insert(0, build)

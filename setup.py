@@ -46,13 +46,15 @@ class BuildKernel(build_ext):
     """Compiles the kernel's variants and links them into one library without Python in it."""
 
     def build_extension(self, ext: Extension) -> None:
-        kernel, cpu = ext.sources
+        *kernel, cpu = ext.sources
         fast = platform.machine().lower() in ("x86_64", "amd64")
         folder = Path(self.build_temp)
         folder.mkdir(parents=True, exist_ok=True)
-        objects = [self.compile(kernel, folder / "baseline.o", ["-DVARIANT=baseline"])]
-        if fast:
-            objects.append(self.compile(kernel, folder / "fast.o", ["-DVARIANT=fast", *FAST]))
+        objects = []
+        for variant, flags in [("baseline", []), *([("fast", FAST)] if fast else [])]:
+            for source in kernel:
+                target = folder / f"{Path(source).stem}_{variant}.o"
+                objects.append(self.compile(source, target, [f"-DVARIANT={variant}", *flags]))
         objects.append(self.compile(cpu, folder / "cpu.o", ["-DFAST_VARIANT"] if fast else []))
         library = Path(self.get_ext_fullpath(ext.name))
         library.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +83,11 @@ def run(command: list[str]) -> None:
 
 setup(
     ext_modules=[
-        Extension("oclgen.inference.libkernel", ["src/oclgen/inference/kernel.c", "src/oclgen/inference/kernel_cpu.c"])
+        Extension(
+            "oclgen.inference.libkernel",
+            [f"src/oclgen/inference/{name}.c" for name in ("kernel", "relational", "relational_decoder", "kernel_cpu")],
+            depends=[f"src/oclgen/inference/{name}.h" for name in ("kernel", "kernel_tile")],
+        )
     ],
     cmdclass={"build_ext": BuildKernel, "bdist_wheel": PlatformWheel},
     setup_requires=[] if system_compiler() else ["ziglang"],

@@ -1,4 +1,4 @@
-"""Runs both networks over odd sizes on the kernel library that is named; test_kernel.py compiles it with sanitizers."""
+"""Runs the networks over odd sizes on the kernel library that is named; test_kernel.py compiles it with sanitizers."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,9 @@ import numpy as np
 from oclgen.inference import kernel
 from oclgen.inference.native import NativePolicyEngine
 from oclgen.inference.native_heuristic import native_heuristic_engine
+from oclgen.inference.relational_engine import RelationalEngine
 from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
+from tests.inference.relational_reference import COUNTS, Shape, random_atoms, random_problem, random_weights
 
 
 def main(library: str, variant: str) -> None:
@@ -28,6 +30,25 @@ def main(library: str, variant: str) -> None:
             session.probabilities(np.ones((3, VOCABULARY.size), np.bool_))
         heuristic = native_heuristic_engine(random_checkpoint("heuristic", encoding, width=20, inner=13), variant)
         heuristic.distributions([random_prompt(rng, encoding, length) for length in range(1, 50)])
+    for distances in (False, True):
+        run_relational(rng, variant, Shape(width=20, inner=13, relation=7, distances=distances))
+
+
+def run_relational(rng: np.random.Generator, variant: str, shape: Shape) -> None:
+    engine = RelationalEngine(shape, COUNTS, random_weights(shape), variant, threads=2)
+    states = [(random_problem(rng, rows), random_atoms(rng, rows, 30)) for rows in (*range(2, 36), 600)]
+    encoded = engine.encode_all(states)
+    engine.costs(encoded)
+    for rows, size in ((1, 2), (7, 17), (12, 18), (33, 33)):
+        prompt = encoded[size - 2]
+        session = engine.open([prompt, prompt], [rows, 1], 16)
+        for _ in range(16):
+            probabilities = session.probabilities()
+            tokens, _ = session.sample(rng.random(rows + 1, np.float32), 0.7)
+            assert (probabilities[np.arange(rows + 1), tokens] > 0.0).all()
+            session.feed(tokens)
+        session.keep(np.array([0, 0, rows], np.int32))
+        session.probabilities(np.ones((3, session.vocabulary), np.bool_))
 
 
 if __name__ == "__main__":

@@ -86,12 +86,13 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     if not Path(runtime.stdout.strip()).is_absolute():
         pytest.skip("gcc comes without its sanitizers")
     library = tmp_path / "libkernel.so"
-    source = Path(kernel.__file__).with_name("kernel.c")
+    folder = Path(kernel.__file__).parent
+    sources = [str(folder / f"{name}.c") for name in ("kernel", "relational", "relational_decoder")]
     flags = ["-std=gnu11", "-O1", "-g", "-fPIC", "-shared", "-Wno-psabi", "-fsanitize=address,undefined"]
     flags += ["-fno-sanitize-recover=undefined"]
     variant = variants()[0]
     options = ["-mavx2", "-mfma"] if variant == "fast" else []
-    command = ["gcc", *flags, *options, f"-DVARIANT={variant}", str(source), "-o", str(library), "-lm"]
+    command = ["gcc", *flags, *options, f"-DVARIANT={variant}", *sources, "-o", str(library), "-lm"]
     subprocess.run(command, check=True)
     environment = os.environ | {"LD_PRELOAD": runtime.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
     script = Path(__file__).with_name("sanitized.py")

@@ -7,252 +7,30 @@
  *
  * Compiled once per instruction set, with the name of the set in VARIANT.
  */
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define GLUE(name, variant) name##_##variant
-#define EXPAND(name, variant) GLUE(name, variant)
-#define PUBLIC(name) EXPAND(name, VARIANT)
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
-#define INLINE static inline __attribute__((always_inline))
-
-enum { LANES = 8, PANEL = 16, ROW_BLOCK = 48, AHEAD = 1024 };
-#if defined(__AVX__) || defined(__aarch64__)
-enum { TILE = 6 }; /* 12 sums, 2 operands and a broadcast fill the 16 registers of AVX2 */
-#else
-enum { TILE = 2 };
-#endif
-
-typedef float vec __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
-typedef int32_t ivec __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
-
-typedef struct {
-    const float *norm1_weight, *norm1_bias, *attention_weight, *attention_bias, *projection_weight, *projection_bias;
-    const float *norm2_weight, *norm2_bias, *up_weight, *up_bias, *down_weight, *down_bias;
-} block;
-
-typedef struct {
-    const block *blocks;
-    int32_t layers, heads, width, inner;
-    int32_t norm_width; /* width before padding */
-    int32_t encoder;    /* 1: BERT (norms after, exact gelu, caches hold one layer only); 0: GPT-2 */
-    float epsilon;
-} model;
-
-/* Consecutive rows of the batch that extend one cache. A cache is [layers][keys, values][heads][capacity * head]. */
-typedef struct {
-    const float *prefix; /* cache that these rows see before their own */
-    float *own;          /* cache to which they are appended */
-    int32_t prefix_length, prefix_capacity, own_capacity;
-    int32_t start, rows; /* position in the own cache of the first row; number of rows */
-} segment;
-
-typedef struct {
-    float *normed, *attention, *attended, *hidden, *scores;
-    ptrdiff_t score_stride;
-    const segment **owners; /* of each row */
-    int32_t *limits;        /* how many positions of its own cache each row sees */
-} workspace;
-
-/* ---- vectors -------------------------------------------------------------------------------------------------- */
-
-INLINE vec splat(float value) { return (vec){value, value, value, value, value, value, value, value}; }
-
-INLINE vec larger(vec a, vec b) {
-    ivec mask = a > b;
-    return (vec)(((ivec)a & mask) | ((ivec)b & ~mask));
-}
-
-INLINE float sum_of(vec v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
-
-/* e^x to 2 units in the last place, x clamped to where the result is a normal number. */
-INLINE vec exponential(vec x) {
-    x = larger(x, splat(-87.0f));
-    x = -larger(-x, splat(-88.0f));
-    const vec magic = splat(12582912.0f); /* adding 1.5 * 2^23 rounds to an integer */
-    vec shifted = x * 1.44269504f + magic;
-    vec n = shifted - magic;
-    vec f = x - n * 0.693359375f + n * 2.12194440e-4f;
-    vec p = splat(1.9875691500e-4f);
-    p = p * f + 1.3981999507e-3f;
-    p = p * f + 8.3334519073e-3f;
-    p = p * f + 4.1665795894e-2f;
-    p = p * f + 1.6666665459e-1f;
-    p = p * f + 5.0000001201e-1f;
-    p = p * f * f + f + 1.0f;
-    ivec exponent = ((ivec)shifted - (ivec)magic + 127) << 23;
-    return p * (vec)exponent;
-}
-
-/* GPT-2's gelu: x (1 + tanh(u)) / 2 = x / (1 + e^(-2u)). */
-INLINE vec gelu_tanh(vec x) {
-    vec u = 0.79788456080f * (x + 0.044715f * x * x * x);
-    return x / (1.0f + exponential(-2.0f * u));
-}
-
-/* BERT's gelu: x (1 + erf(x / sqrt 2)) / 2, with Abramowitz and Stegun 7.1.26 (error 1.5e-7). */
-INLINE vec gelu_erf(vec x) {
-    vec z = larger(x, -x) * 0.70710678119f;
-    vec t = 1.0f / (1.0f + 0.3275911f * z);
-    vec p = splat(1.061405429f);
-    p = p * t - 1.453152027f;
-    p = p * t + 1.421413741f;
-    p = p * t - 0.284496736f;
-    p = p * t + 0.254829592f;
-    vec tail = 0.5f * p * t * exponential(-z * z); /* 1 - Phi(|x|) */
-    ivec negative = x < splat(0.0f);
-    return x * (vec)(((ivec)tail & negative) | ((ivec)(1.0f - tail) & ~negative));
-}
-
-/* ---- the tile ------------------------------------------------------------------------------------------------- */
-
-/* c[rows][16 panels] += a[rows][depth] b[depth][16 panels]; `rows` and `panels` are constants at every call. */
-INLINE void tile(const int rows, const int panels, int depth, const float *a, ptrdiff_t a_stride, const float *b,
-                 ptrdiff_t b_stride, ptrdiff_t panel_stride, float *c, ptrdiff_t c_stride) {
-    vec sum[TILE][2 * 4];
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 8
-        for (int j = 0; j < 2 * panels; j++)
-            sum[r][j] = *(const vec *)(c + r * c_stride + j * LANES);
-    for (int k = 0; k < depth; k++, b += b_stride) {
-        __builtin_prefetch(b + AHEAD); /* weights and caches come from far away, in order */
-        vec right[2 * 4];
-#pragma GCC unroll 8
-        for (int j = 0; j < 2 * panels; j++)
-            right[j] = *(const vec *)(b + (j / 2) * panel_stride + (j % 2) * LANES);
-#pragma GCC unroll 8
-        for (int r = 0; r < rows; r++) {
-            vec left = splat(a[r * a_stride + k]);
-#pragma GCC unroll 8
-            for (int j = 0; j < 2 * panels; j++)
-                sum[r][j] += left * right[j];
-        }
-    }
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 8
-        for (int j = 0; j < 2 * panels; j++)
-            *(vec *)(c + r * c_stride + j * LANES) = sum[r][j];
-}
-
-/* Few rows take several panels at once: otherwise each product would wait for the one before it. */
-INLINE void wide_tiles(const int rows, const int wide, int panels, int depth, const float *a, ptrdiff_t a_stride,
-                       const float *b, ptrdiff_t b_stride, ptrdiff_t panel_stride, float *c, ptrdiff_t c_stride) {
-    int p = 0;
-    for (; p + wide <= panels; p += wide)
-        tile(rows, wide, depth, a, a_stride, b + p * panel_stride, b_stride, panel_stride, c + p * PANEL, c_stride);
-    for (; wide > 2 && p + 2 <= panels; p += 2)
-        tile(rows, 2, depth, a, a_stride, b + p * panel_stride, b_stride, panel_stride, c + p * PANEL, c_stride);
-    for (; p < panels; p++)
-        tile(rows, 1, depth, a, a_stride, b + p * panel_stride, b_stride, panel_stride, c + p * PANEL, c_stride);
-}
-
-/* c[rows][16 panels] += a b for at most TILE rows. */
-static void strip(int rows, int panels, int depth, const float *a, ptrdiff_t a_stride, const float *b,
-                  ptrdiff_t b_stride, ptrdiff_t panel_stride, float *c, ptrdiff_t c_stride) {
-#define CASE(count, wide)                                                                                              \
-    case count:                                                                                                        \
-        wide_tiles(count, wide, panels, depth, a, a_stride, b, b_stride, panel_stride, c, c_stride);                   \
-        return;
-    switch (rows) {
-        CASE(1, 4)
-        CASE(2, 2)
-#if defined(__AVX__) || defined(__aarch64__)
-        CASE(3, 2)
-        CASE(4, 1)
-        CASE(5, 1)
-        CASE(6, 1)
-#endif
-    }
-#undef CASE
-}
-
-/* Rows of the next strip when `left` remain: strips of even height, so that none is left with a single row. */
-INLINE int strip_height(int left) {
-    int strips = (left + TILE - 1) / TILE;
-    return (left + strips - 1) / strips;
-}
-
-/* y[rows][outputs] += x[rows][inputs] w, with w in panels; few rows: each panel is read once for all strips. */
-static void multiply(int rows, int inputs, int outputs, const float *x, const float *w, float *y) {
-    if (rows <= TILE) {
-        strip(rows, outputs / PANEL, inputs, x, inputs, w, PANEL, (ptrdiff_t)inputs * PANEL, y, outputs);
-        return;
-    }
-    for (int p = 0; p < outputs; p += PANEL, w += (ptrdiff_t)inputs * PANEL)
-        for (int r = 0, height; r < rows; r += height) {
-            height = strip_height(rows - r);
-            strip(height, 1, inputs, x + (ptrdiff_t)r * inputs, inputs, w, PANEL, 0, y + (ptrdiff_t)r * outputs + p,
-                  outputs);
-        }
-}
-
-static void linear(int rows, int inputs, int outputs, const float *x, const float *w, const float *bias, float *y) {
-    for (int r = 0; r < rows; r++)
-        memcpy(y + (ptrdiff_t)r * outputs, bias, sizeof(float) * outputs);
-    multiply(rows, inputs, outputs, x, w, y);
-}
-
-/* y += x w + bias: the residual stream. */
-static void add_linear(int rows, int inputs, int outputs, const float *x, const float *w, const float *bias, float *y) {
-    for (int r = 0; r < rows; r++)
-        for (int j = 0; j < outputs; j += LANES)
-            *(vec *)(y + (ptrdiff_t)r * outputs + j) += *(const vec *)(bias + j);
-    multiply(rows, inputs, outputs, x, w, y);
-}
+#include "kernel.h"
 
 /* ---- one block ------------------------------------------------------------------------------------------------ */
 
-/* Padding columns are zero and stay so: their weight and bias are zero, and the variance leaves them out. */
-static void layer_norm(const model *m, int rows, const float *x, const float *weight, const float *bias, float *y) {
-    const int width = m->width, padding = m->width - m->norm_width;
-    for (int r = 0; r < rows; r++, x += width, y += width) {
-        vec total = splat(0.0f), squares = splat(0.0f);
-        for (int j = 0; j < width; j += LANES)
-            total += *(const vec *)(x + j);
-        const float mean = sum_of(total) / (float)m->norm_width;
-        for (int j = 0; j < width; j += LANES) {
-            vec centred = *(const vec *)(x + j) - mean;
-            squares += centred * centred;
-        }
-        const float variance = (sum_of(squares) - (float)padding * mean * mean) / (float)m->norm_width;
-        const float scale = 1.0f / sqrtf(variance + m->epsilon);
-        for (int j = 0; j < width; j += LANES)
-            *(vec *)(y + j) =
-                (*(const vec *)(x + j) - mean) * scale * *(const vec *)(weight + j) + *(const vec *)(bias + j);
-    }
-}
-
 static ptrdiff_t layer_offset(const model *m, int layer, int capacity) {
-    return m->encoder ? 0 : (ptrdiff_t)layer * 2 * m->width * capacity;
+    return m->network != GPT2 ? 0 : (ptrdiff_t)layer * 2 * m->width * capacity;
 }
 
-/* Append the keys and values of a segment's rows to its own cache. */
-static void append(const model *m, const segment *s, int layer, const float *attention) {
+/* Append the keys and values of a segment's rows, side by side in each row, to its own cache. */
+void PUBLIC(append_rows)(const model *m, const segment *s, int layer, const float *keys_and_values, ptrdiff_t stride) {
     const int width = m->width, head = width / m->heads;
     const ptrdiff_t per_head = (ptrdiff_t)head * s->own_capacity;
     float *keys = s->own + layer_offset(m, layer, s->own_capacity), *values = keys + per_head * m->heads;
-    for (int r = 0; r < s->rows; r++, attention += 3 * width) {
+    for (int r = 0; r < s->rows; r++, keys_and_values += stride) {
         const int position = s->start + r;
         for (int h = 0; h < m->heads; h++) {
             float *key = keys + h * per_head + (ptrdiff_t)(position / PANEL) * head * PANEL + position % PANEL;
             for (int d = 0; d < head; d++)
-                key[d * PANEL] = attention[width + h * head + d];
-            memcpy(values + h * per_head + (ptrdiff_t)position * head, attention + 2 * width + h * head,
+                key[d * PANEL] = keys_and_values[h * head + d];
+            memcpy(values + h * per_head + (ptrdiff_t)position * head, keys_and_values + width + h * head,
                    sizeof(float) * head);
         }
     }
 }
-
-INLINE int whole_panels(int length) { return (length + PANEL - 1) / PANEL * PANEL; }
 
 /* Rows of one strip that look at the first `length` positions of one cache; their scores begin at `column`. */
 typedef struct {
@@ -285,16 +63,23 @@ static int find_spans(const model *m, int layer, int rows, const segment *const 
     return count;
 }
 
-INLINE void hide(float *scores, int from, int to) {
-    for (int j = from; j < to; j++)
-        scores[j] = -1e30f;
+/* Scores begin at the bias of their distances, or at zero. */
+static void begin_scores(const float *biases, const int8_t *steps, int length, int columns, float *scores) {
+    if (!biases || !steps) {
+        memset(scores, 0, sizeof(float) * columns);
+        return;
+    }
+    for (int j = 0; j < length; j++)
+        scores[j] = biases[steps[j]];
+    memset(scores + length, 0, sizeof(float) * (columns - length));
 }
 
-static void score(const model *m, const span *s, int h, const float *queries, const workspace *w) {
+static void score(const model *m, const float *biases, const span *s, int h, const float *queries,
+                  const int8_t *const *steps, const workspace *w) {
     const int head = m->width / m->heads, columns = whole_panels(s->length);
     float *scores = w->scores + s->first * w->score_stride + s->column;
     for (int r = 0; r < s->rows; r++)
-        memset(scores + r * w->score_stride, 0, sizeof(float) * columns);
+        begin_scores(biases, steps[s->first + r], s->length, columns, scores + r * w->score_stride);
     strip(s->rows, columns / PANEL, head, queries + (ptrdiff_t)s->first * 3 * m->width + h * head, 3 * m->width,
           s->keys + h * s->per_head, PANEL, (ptrdiff_t)head * PANEL, scores, w->score_stride);
     for (int r = 0; r < s->rows; r++)
@@ -307,32 +92,19 @@ static void mix(const model *m, const span *s, int h, float *out, const workspac
           s->values + h * s->per_head, head, PANEL, out + (ptrdiff_t)s->first * m->width + h * head, m->width);
 }
 
-/* Exponentials of scores against the largest; returns one over their sum. */
-static float soften(float *scores, int count) {
-    vec largest = *(vec *)scores, total = splat(0.0f);
-    for (int j = LANES; j < count; j += LANES)
-        largest = larger(largest, *(vec *)(scores + j));
-    float top = largest[0];
-    for (int j = 1; j < LANES; j++)
-        top = largest[j] > top ? largest[j] : top;
-    for (int j = 0; j < count; j += LANES) {
-        vec e = exponential(*(vec *)(scores + j) - top);
-        *(vec *)(scores + j) = e;
-        total += e;
-    }
-    return 1.0f / sum_of(total);
-}
-
-/* Attention of at most TILE rows with a common prefix. */
-static void attend_strip(const model *m, int layer, int rows, const segment *const *owners, const int32_t *limits,
-                         const float *queries, float *out, const workspace *w) {
+/* Attention of at most TILE rows with a common prefix, from row `row` of the batch on. */
+static void attend_strip(const model *m, int layer, int row, int rows, const workspace *w) {
+    const segment *const *owners = (const segment *const *)w->owners + row;
+    const int32_t *limits = w->limits + row;
+    const float *queries = w->attention + (ptrdiff_t)row * 3 * m->width, *biases = m->blocks[layer].distance;
+    float *out = w->attended + (ptrdiff_t)row * m->width;
     span spans[TILE + 1];
     const int count = find_spans(m, layer, rows, owners, limits, spans), head = m->width / m->heads;
     memset(out, 0, sizeof(float) * rows * m->width);
     for (int h = 0; h < m->heads; h++) {
         float inverse[TILE];
         for (int i = 0; i < count; i++)
-            score(m, &spans[i], h, queries, w);
+            score(m, biases ? biases + h * STEPS : NULL, &spans[i], h, queries, w->steps + row, w);
         for (int i = owners[0]->prefix_length > 0; i < count; i++)
             for (int r = spans[i].first; r < spans[i].first + spans[i].rows; r++) {
                 float *scores = w->scores + r * w->score_stride;
@@ -359,8 +131,7 @@ static void attend(const model *m, int layer, int rows, const workspace *w) {
             ;
         for (int height; first < last; first += height) {
             height = strip_height(last - first);
-            attend_strip(m, layer, height, owners + first, w->limits + first, w->attention + (ptrdiff_t)first * 3 * m->width,
-                         w->attended + (ptrdiff_t)first * m->width, w);
+            attend_strip(m, layer, first, height, w);
         }
     }
 }
@@ -372,7 +143,7 @@ static void feed_forward(const model *m, const block *b, int rows, const float *
         linear(count, m->width, m->inner, x + (ptrdiff_t)r * m->width, b->up_weight, b->up_bias, hidden);
         for (ptrdiff_t j = 0; j < (ptrdiff_t)count * m->inner; j += LANES) {
             vec value = *(vec *)(hidden + j);
-            *(vec *)(hidden + j) = m->encoder ? gelu_erf(value) : gelu_tanh(value);
+            *(vec *)(hidden + j) = m->network == BERT ? gelu_erf(value) : gelu_tanh(value);
         }
         add_linear(count, m->inner, m->width, hidden, b->down_weight, b->down_bias, y + (ptrdiff_t)r * m->width);
     }
@@ -386,13 +157,14 @@ static void select_rows(const model *m, int count, const int32_t *wanted, float 
         memmove(w->attention + i * 3 * width, w->attention + wanted[i] * 3 * width, sizeof(float) * 3 * width);
         w->owners[i] = w->owners[wanted[i]];
         w->limits[i] = w->limits[wanted[i]];
+        w->steps[i] = w->steps[wanted[i]];
     }
 }
 
 static void attend_and_project(const model *m, const block *b, int layer, int rows, float *x, const workspace *w) {
     attend(m, layer, rows, w);
     add_linear(rows, m->width, m->width, w->attended, b->projection_weight, b->projection_bias, x);
-    if (m->encoder) {
+    if (m->network == BERT) {
         layer_norm(m, rows, x, b->norm1_weight, b->norm1_bias, x);
         memcpy(w->normed, x, sizeof(float) * rows * m->width);
     } else {
@@ -401,47 +173,40 @@ static void attend_and_project(const model *m, const block *b, int layer, int ro
 }
 
 /* One block; after the last one only the wanted rows are left, if any are named. */
-static void run_block(const model *m, int layer, int rows, float *x, const segment *segments, int count,
-                      const int32_t *wanted, const workspace *w) {
+void PUBLIC(run_block)(const model *m, int layer, int rows, float *x, const segment *segments, int count,
+                       const int32_t *wanted, const workspace *w) {
     const block *b = &m->blocks[layer];
-    if (!m->encoder)
+    if (m->network != BERT)
         layer_norm(m, rows, x, b->norm1_weight, b->norm1_bias, w->normed);
-    linear(rows, m->width, 3 * m->width, m->encoder ? x : w->normed, b->attention_weight, b->attention_bias,
+    linear(rows, m->width, 3 * m->width, m->network == BERT ? x : w->normed, b->attention_weight, b->attention_bias,
            w->attention);
     const float *attention = w->attention;
     for (int i = 0; i < count; attention += (ptrdiff_t)segments[i].rows * 3 * m->width, i++)
-        append(m, &segments[i], layer, attention);
+        PUBLIC(append_rows)(m, &segments[i], layer, attention + m->width, 3 * m->width);
     if (wanted && layer == m->layers - 1) {
         select_rows(m, count, wanted, x, w);
         rows = count;
     }
     attend_and_project(m, b, layer, rows, x, w);
     feed_forward(m, b, rows, w->normed, x, w->hidden);
-    if (m->encoder)
+    if (m->network == BERT)
         layer_norm(m, rows, x, b->norm2_weight, b->norm2_bias, x);
 }
 
 /* ---- what the caller sees ------------------------------------------------------------------------------------- */
 
-static void run_all(const model *m, ptrdiff_t rows, float *x, const segment *segments, int count,
-                    const int32_t *limits, const int32_t *wanted, workspace *w) {
-    w->attention = w->normed + rows * m->width;
-    w->attended = w->attention + rows * 3 * m->width;
-    w->hidden = w->attended + rows * m->width;
-    w->scores = w->hidden + (ptrdiff_t)ROW_BLOCK * m->inner;
-    memcpy(w->limits, limits, sizeof(int32_t) * rows);
+static void assign_rows(const segment *segments, int count, const int32_t *limits, workspace *w) {
     for (int i = 0, row = 0; i < count; i++)
-        for (int r = 0; r < segments[i].rows; r++)
-            w->owners[row++] = &segments[i];
-    for (int layer = 0; layer < m->layers; layer++)
-        run_block(m, layer, (int)rows, x, segments, count, wanted, w);
+        for (int r = 0; r < segments[i].rows; r++, row++) {
+            w->owners[row] = &segments[i];
+            w->steps[row] = segments[i].distances ? segments[i].distances + (ptrdiff_t)r * segments[i].rows : NULL;
+            w->limits[row] = limits ? limits[row] : segments[i].rows;
+        }
 }
 
-/* Runs x, embedded rows in the order of their segments, through all blocks, in place; row i sees its prefix and the
- * first limits[i] positions of its own cache, itself among them. If `wanted` names one row for each segment, only
- * these are finished, and become the first rows of x. Returns 0, or 1 when there is no memory. */
-EXPORT int PUBLIC(forward)(const model *m, float *x, const segment *segments, int32_t count, const int32_t *limits,
-                           const int32_t *wanted) {
+/* Memory for the rows of all segments; without `limits` each row sees its whole segment. Returns 1 when there is
+ * none; close it in any case. */
+int PUBLIC(open_workspace)(const model *m, const segment *segments, int count, const int32_t *limits, workspace *w) {
     ptrdiff_t rows = 0, columns = PANEL;
     for (int i = 0; i < count; i++) {
         const segment *s = &segments[i];
@@ -449,16 +214,41 @@ EXPORT int PUBLIC(forward)(const model *m, float *x, const segment *segments, in
         columns = needed > columns ? needed : columns;
         rows += s->rows;
     }
-    workspace w = {.score_stride = columns};
-    w.normed = malloc(sizeof(float) * (rows * 5 * m->width + (ptrdiff_t)ROW_BLOCK * m->inner + TILE * columns));
-    w.owners = malloc(sizeof(segment *) * (rows + 1));
-    w.limits = malloc(sizeof(int32_t) * (rows + 1));
-    const int failed = !w.normed || !w.owners || !w.limits;
-    if (!failed)
-        run_all(m, rows, x, segments, count, limits, wanted, &w);
-    free(w.normed);
-    free(w.owners);
-    free(w.limits);
+    w->score_stride = columns;
+    w->normed = malloc(sizeof(float) * (rows * 5 * m->width + (ptrdiff_t)ROW_BLOCK * m->inner + TILE * columns));
+    w->owners = malloc(sizeof(segment *) * (rows + 1));
+    w->steps = malloc(sizeof(int8_t *) * (rows + 1));
+    w->limits = malloc(sizeof(int32_t) * (rows + 1));
+    if (!w->normed || !w->owners || !w->steps || !w->limits)
+        return 1;
+    w->attention = w->normed + rows * m->width;
+    w->attended = w->attention + rows * 3 * m->width;
+    w->hidden = w->attended + rows * m->width;
+    w->scores = w->hidden + (ptrdiff_t)ROW_BLOCK * m->inner;
+    assign_rows(segments, count, limits, w);
+    return 0;
+}
+
+void PUBLIC(close_workspace)(workspace *w) {
+    free(w->normed);
+    free(w->owners);
+    free(w->steps);
+    free(w->limits);
+}
+
+/* Runs x, embedded rows in the order of their segments, through all blocks, in place; row i sees its prefix and the
+ * first limits[i] positions of its own cache, itself among them. If `wanted` names one row for each segment, only
+ * these are finished, and become the first rows of x. Returns 0, or 1 when there is no memory. */
+EXPORT int PUBLIC(forward)(const model *m, float *x, const segment *segments, int32_t count, const int32_t *limits,
+                           const int32_t *wanted) {
+    int rows = 0;
+    for (int i = 0; i < count; i++)
+        rows += segments[i].rows;
+    workspace w;
+    const int failed = PUBLIC(open_workspace)(m, segments, count, limits, &w);
+    for (int layer = 0; layer < m->layers && !failed; layer++)
+        PUBLIC(run_block)(m, layer, rows, x, segments, count, wanted, &w);
+    PUBLIC(close_workspace)(&w);
     return failed;
 }
 

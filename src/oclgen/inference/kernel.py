@@ -17,11 +17,14 @@ from oclgen.errors import InputError
 
 LIBRARY = Path(__file__).with_name("libkernel.so")
 PANEL = 16
+NETWORKS = ("gpt2", "bert", "relational")
+"""As kernel.h numbers them."""
 
 SEGMENT = np.dtype(
     [
         ("prefix", np.uintp),
         ("own", np.uintp),
+        ("distances", np.uintp),
         ("prefix_length", np.int32),
         ("prefix_capacity", np.int32),
         ("own_capacity", np.int32),
@@ -40,13 +43,13 @@ BLOCK_TENSORS = tuple(
 
 
 class Block(ctypes.Structure):
-    _fields_ = [(name.replace(".", "_"), ctypes.c_void_p) for name in BLOCK_TENSORS]
+    _fields_ = [(name.replace(".", "_"), ctypes.c_void_p) for name in (*BLOCK_TENSORS, "distance")]
 
 
 class Model(ctypes.Structure):
     _fields_ = [
         ("blocks", ctypes.c_void_p),
-        *((name, ctypes.c_int32) for name in ("layers", "heads", "width", "inner", "norm_width", "encoder")),
+        *((name, ctypes.c_int32) for name in ("layers", "heads", "width", "inner", "norm_width", "network")),
         ("epsilon", ctypes.c_float),
     ]
 
@@ -62,6 +65,10 @@ class Kernel:
     pack: Callable[..., None]
     normalise: Callable[..., None]
     draw: Callable[..., None]
+    encode: Callable[..., int]
+    cost: Callable[..., None]
+    prepare: Callable[..., int]
+    decode: Callable[..., int]
 
 
 POINTER, INT, FLOAT = ctypes.c_void_p, ctypes.c_int32, ctypes.c_float
@@ -72,6 +79,10 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "pack": (None, [INT, INT, POINTER, POINTER]),
     "normalise": (None, [INT, INT, INT, POINTER, POINTER]),
     "draw": (None, [INT, INT, INT, FLOAT, POINTER, POINTER, POINTER, POINTER]),
+    "encode": (ctypes.c_int, [POINTER, INT, POINTER, POINTER, POINTER, POINTER]),
+    "cost": (None, [INT, INT, *[POINTER] * 8]),
+    "prepare": (ctypes.c_int, [POINTER, POINTER, POINTER]),
+    "decode": (ctypes.c_int, [POINTER, INT, POINTER, POINTER, POINTER, POINTER, INT]),
 }
 
 

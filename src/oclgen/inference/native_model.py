@@ -7,13 +7,14 @@ sum of the heads, so that any shape of network runs. The scale of attention is f
 import ctypes
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from oclgen.checkpoint import NORM_EPSILON, ModelSettings
 from oclgen.inference.engine import FloatArray, IntArray
-from oclgen.inference.kernel import BLOCK_TENSORS, SEGMENT, Block, Kernel, Model, address, whole_panels
+from oclgen.inference.kernel import BLOCK_TENSORS, NETWORKS, SEGMENT, Block, Kernel, Model, address, whole_panels
 
 CACHE_LINE = 64
 
@@ -52,32 +53,52 @@ class Linear:
         return y
 
 
-class NativeModel:
-    """The blocks of one network."""
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The shape of equal blocks, one behind the other."""
 
-    def __init__(self, kernel: Kernel, settings: ModelSettings, weights: Mapping[str, FloatArray]) -> None:
+    network: str
+    layers: int
+    heads: int
+    width: int
+    inner: int
+
+
+class NativeModel:
+    """The blocks of one network, whose tensors are `name`.0, `name`.1 and so on."""
+
+    def __init__(
+        self, kernel: Kernel, shape: ModelSettings | Blocks, weights: Mapping[str, FloatArray], name: str = "block"
+    ) -> None:
         self.kernel = kernel
-        self.layers, self.heads = settings.layers, settings.heads
-        self.head = whole_panels(settings.width // settings.heads)
+        self.layers, self.heads = shape.layers, shape.heads
+        self.head = whole_panels(shape.width // shape.heads)
         self.width = self.heads * self.head
-        self.encoder = settings.network == "bert"
+        self.network = shape.network
         self._arrays: list[FloatArray] = []
-        self._blocks = (Block * settings.layers)(*(self._block(f"block.{i}", weights) for i in range(settings.layers)))
+        self._blocks = (Block * shape.layers)(*(self._block(f"{name}.{i}", weights) for i in range(shape.layers)))
         self._model = Model(
             ctypes.addressof(self._blocks),
-            settings.layers,
-            settings.heads,
+            shape.layers,
+            shape.heads,
             self.width,
-            whole_panels(settings.inner),
-            settings.width,
-            self.encoder,
-            NORM_EPSILON[settings.network],
+            whole_panels(shape.inner),
+            shape.width,
+            NETWORKS.index(shape.network),
+            NORM_EPSILON["bert" if shape.network == "bert" else "gpt2"],
         )
-        self._place = ctypes.addressof(self._model)
+        self.place = ctypes.addressof(self._model)
 
     def cache_size(self, capacity: int) -> int:
         """Floats of a cache for that many positions (whole panels); an encoder's holds one layer at a time."""
-        return (1 if self.encoder else self.layers) * 2 * self.width * capacity
+        return (self.layers if self.network == "gpt2" else 1) * 2 * self.width * capacity
+
+    def bias_attention(self, tables: FloatArray) -> None:
+        """[layers, distances, heads]: what is added to the scores between rows so many steps apart."""
+        for block, table in zip(self._blocks, tables, strict=True):
+            by_head = np.ascontiguousarray(table.T, np.float32)
+            self._arrays.append(by_head)
+            block.distance = address(by_head)
 
     def run(
         self, x: FloatArray, segments: npt.NDArray[np.void], limits: IntArray, wanted: IntArray | None = None
@@ -85,7 +106,7 @@ class NativeModel:
         """All blocks over embedded rows, in place; the rows behind the last block, or the wanted ones of them."""
         assert segments.dtype == SEGMENT and x.shape == (len(limits), self.width)
         rows = None if wanted is None else address(wanted)
-        if self.kernel.forward(self._place, address(x), address(segments), len(segments), address(limits), rows):
+        if self.kernel.forward(self.place, address(x), address(segments), len(segments), address(limits), rows):
             raise MemoryError("no memory for the activations of a batch")
         return x if wanted is None else x[: len(wanted)]
 
@@ -97,7 +118,7 @@ class NativeModel:
 
         def apply(x: FloatArray) -> FloatArray:
             y = np.empty_like(x)
-            self.kernel.layer_norm(self._place, len(x), address(x), *places, address(y))
+            self.kernel.layer_norm(self.place, len(x), address(x), *places, address(y))
             return y
 
         return apply

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from oclgen.classical import fast_downward
+from oclgen.classical.planners import PLANNERS
 from oclgen.domains import catalog
 from oclgen.search.anytime import Budget, Counters, run
 from oclgen.support.parallel import run_unordered
@@ -60,7 +60,7 @@ def solve(job: Job) -> Solved:
     drawn = catalog.draw(spec, job.seed, job.index)
     budget = Budget(seconds=job.seconds)
     options = spec.defaults.teacher.translate_options
-    search = fast_downward.search("lama-first", spec.domain_text, drawn.text, budget, translate_options=options)
+    search = PLANNERS["lama-first"].plans(spec.domain_text, drawn.text, budget, translate_options=options)
     result = run(search, budget, Counters())
     length = -1 if result.plan is None else len(result.plan)
     return Solved(job.domain, job.index, job.seed, job.seconds, length, result.seconds, drawn.parameters)

@@ -8,13 +8,14 @@ of `Search`, and no plan leaves before the independent validator has replayed it
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from oclgen.classical.planners import PLANNERS as CLASSICAL
 from oclgen.errors import InputError, InvalidPlanError
 from oclgen.interfaces import Plan, Task
 from oclgen.loaded_model import LoadedModel, ModelUse, load_model
@@ -29,7 +30,6 @@ from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult
 from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import PROFILES, OclgenSettings, Settings
 
-CLASSICAL = ("lama-first", "lama", "lmcut", "bfs")
 METHODS = (*LEARNED, *CLASSICAL)
 
 Observer = Callable[[Task, SearchGraph], None]
@@ -57,31 +57,6 @@ def solve(
     budget, counters = Budget(time_limit, iterations, memory_limit), Counters()
     prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
     return run(prepared.plans(budget, counters, seed), budget, counters)
-
-
-def classical_plans(
-    method: str,
-    domain_text: str,
-    problem_text: str,
-    budget: Budget,
-    counters: Counters,
-    translate_options: Sequence[str],
-    scratch: Path | None = None,
-) -> Search:
-    """Plans of a classical planner, as it finds them; its files are made in `scratch`."""
-    from oclgen.classical import breadth_first, fast_downward
-
-    if method == breadth_first.METHOD:
-        return breadth_first.search(domain_text, problem_text, budget, scratch=scratch)
-    return fast_downward.search(
-        method,
-        domain_text,
-        problem_text,
-        budget,
-        translate_options=translate_options,
-        counters=counters,
-        scratch=scratch,
-    )
 
 
 def improving_plans(
@@ -151,7 +126,8 @@ class Prepared:
     def _classical(self, budget: Budget, counters: Counters) -> Search:
         budget.start_search()
         texts = self.domain_source.text, self.problem_source.text
-        return classical_plans(self.method, *texts, budget, counters, self.translate_options)
+        planner = CLASSICAL[self.method]
+        return planner.plans(*texts, budget, counters=counters, translate_options=self.translate_options)
 
     def _learned(self, budget: Budget, counters: Counters, seed: int, observer: Observer | None) -> Search:
         from oclgen.pddl.task import PddlTask
@@ -171,6 +147,11 @@ class Prepared:
             return (yield from method.search(*arguments, *watched))
         finally:
             counters.tokens = policy.tokens if policy is not None else 0
+
+
+def is_anytime(method: str) -> bool:
+    """Whether a method goes on after its first plan: every search with models does."""
+    return method not in CLASSICAL or CLASSICAL[method].anytime
 
 
 def prepare(

@@ -20,7 +20,7 @@ import psutil
 from oclgen import output
 from oclgen.errors import ExitCode, OclgenError
 from oclgen.interfaces import Plan
-from oclgen.planner import Prepared, prepare
+from oclgen.planner import Prepared, is_anytime, prepare
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, exit_code, run
 
 FINISH_SECONDS = 0.06
@@ -72,7 +72,7 @@ class SolveRun:
         )
         self.counters = Counters()
         self.live = output.LiveLine(self.budget, self.counters)
-        self.files = output.PlanFiles(request.plan_file, numbered=request.method not in ("lama-first", "lmcut", "bfs"))
+        self.files = output.PlanFiles(request.plan_file, numbered=is_anytime(request.method))
         self.plan: Plan | None = None
         self.trace: list[tuple[float, int]] = []
         self.prepared: Prepared | None = None

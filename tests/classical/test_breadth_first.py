@@ -34,7 +34,7 @@ def problem(goal: str) -> str:
 
 def searched(domain: str, text: str, seconds: float = 60.0, memory: int | None = None) -> SearchResult:
     budget = Budget(seconds, memory_bytes=memory)
-    return run(breadth_first.search(domain, text, budget), budget, Counters())
+    return run(breadth_first.BreadthFirst().plans(domain, text, budget), budget, Counters())
 
 
 @pytest.mark.parametrize("domain", SMALL)

@@ -10,6 +10,8 @@ import psutil
 import pytest
 
 from oclgen.classical import fast_downward
+from oclgen.classical.planners import PLANNERS
+from oclgen.classical.process import Process
 from oclgen.domains import catalog
 from oclgen.errors import ExitCode, PddlError, UnsupportedError
 from oclgen.interfaces import Plan
@@ -53,9 +55,7 @@ def solved(
 ) -> SearchResult:
     budget = Budget(seconds, memory_bytes=memory)
     counters = Counters()
-    plans = fast_downward.search(
-        method, domain, problem, budget, counters=counters, translate_options=translate_options
-    )
+    plans = PLANNERS[method].plans(domain, problem, budget, counters=counters, translate_options=translate_options)
     return run(plans, budget, counters)
 
 
@@ -113,7 +113,7 @@ def test_lama_yields_strictly_better_plans_until_the_time_is_up(scratch: Path) -
         if len(found) == 2:
             budget.seconds = 0.0
 
-    result = run(fast_downward.search("lama", *HARD, budget), budget, Counters(), end_time_at_the_second)
+    result = run(PLANNERS["lama"].plans(*HARD, budget), budget, Counters(), end_time_at_the_second)
     assert len(found) >= 2
     assert [len(plan) for plan in found] == sorted({len(plan) for plan in found}, reverse=True)
     assert all(validate(*HARD, plan).valid for plan in found)
@@ -146,7 +146,7 @@ def test_the_memory_limit_holds_in_the_translator(scratch: Path, tmp_path_factor
 
 def test_an_interrupt_ends_the_search_with_the_plan_so_far(scratch: Path) -> None:
     budget = Budget(60.0)
-    plans = fast_downward.search("lama", *HARD, budget)
+    plans = PLANNERS["lama"].plans(*HARD, budget)
     result = run(plans, budget, Counters(), on_plan=lambda _: budget.interrupt())
     assert result.plan is not None
     assert result.ending is Ending.INTERRUPTED
@@ -154,7 +154,7 @@ def test_an_interrupt_ends_the_search_with_the_plan_so_far(scratch: Path) -> Non
 
 
 def test_closing_the_generator_leaves_no_process_and_no_file(scratch: Path) -> None:
-    plans = fast_downward.search("lama", *HARD, Budget(60.0))
+    plans = PLANNERS["lama"].plans(*HARD, Budget(60.0))
     next(plans)
     assert psutil.Process().children()
     plans.close()
@@ -165,8 +165,8 @@ def test_the_child_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     for name, text in zip(("domain", "problem"), HARD, strict=True):
         (tmp_path / name).write_text(text)
     code = (
-        "import psutil; from oclgen.classical import fast_downward as fd; from oclgen.search.anytime import Budget\n"
-        "plans = fd.search('lama', 'domain', 'problem', Budget(60)); next(plans)\n"
+        "import psutil; from oclgen.classical.planners import PLANNERS; from oclgen.search.anytime import Budget\n"
+        "plans = PLANNERS['lama'].plans('domain', 'problem', Budget(60)); next(plans)\n"
         "print(psutil.Process().children()[0].pid, flush=True); list(plans)"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
@@ -180,19 +180,19 @@ def test_the_child_dies_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert not child.is_running()
 
 
-@pytest.mark.parametrize("method", fast_downward.SEARCHES)
+@pytest.mark.parametrize("method", PLANNERS)
 def test_a_proof_that_there_is_no_plan_is_told(method: str) -> None:
     result = solved(method, DOMAIN, PROBLEM.replace("(p o)", ""))
     assert exit_code(result.plan, result.ending) is ExitCode.UNSOLVABLE
 
 
-@pytest.mark.parametrize("method", fast_downward.SEARCHES)
+@pytest.mark.parametrize("method", PLANNERS)
 def test_a_goal_that_is_true_already_needs_no_action(method: str) -> None:
     result = solved(method, DOMAIN, PROBLEM.replace("(p o)", "(q o)"))
     assert (result.plan, result.ending) == ((), Ending.EXHAUSTED)
 
 
-@pytest.mark.parametrize("method", fast_downward.SEARCHES)
+@pytest.mark.parametrize("method", PLANNERS)
 def test_length_counts_and_not_cost(method: str) -> None:
     assert solved(method, COSTS, COSTS_PROBLEM).plan == (("leap",),)
 
@@ -235,7 +235,7 @@ def test_the_same_problem_gives_the_same_plan() -> None:
 
 def test_a_plan_file_counts_when_its_last_line_is_there(tmp_path: Path) -> None:
     with subprocess.Popen(["true"]) as child:
-        process = fast_downward.Process(tmp_path / "plan.1", child)
+        process = Process(tmp_path / "plan.1", child)
         assert plans_now(process) == []
         (tmp_path / "plan.1").write_text("(a b)\n(c )\n")
         assert plans_now(process) == []
@@ -245,11 +245,11 @@ def test_a_plan_file_counts_when_its_last_line_is_there(tmp_path: Path) -> None:
         assert plans_now(process) == []
 
 
-def plans_now(process: fast_downward.Process) -> list[Plan]:
+def plans_now(process: Process) -> list[Plan]:
     return list(process.new_plans())
 
 
 def test_seconds_before_the_search_count_too() -> None:
     budget = Budget(5.0, started=time.monotonic() - 10.0)
-    result = run(fast_downward.search("lama-first", *HARD, budget), budget, Counters())
+    result = run(PLANNERS["lama-first"].plans(*HARD, budget), budget, Counters())
     assert (result.plan, result.ending) == (None, Ending.TIME)

@@ -15,11 +15,10 @@ from typing import Any
 
 from oclgen.bench.config import BenchConfig, EstimateSpec, RunSpec, memory, seconds
 from oclgen.bench.problems import BenchProblem, absolute, digest
-from oclgen.bench.record import OPTIMAL_METHODS
+from oclgen.classical.planners import OPTIMAL, PLANNERS
 from oclgen.errors import InputError
 from oclgen.model_folders import find_model
 from oclgen.pddl.domain import read_domain
-from oclgen.planner import CLASSICAL
 
 RESULT_NAME = "result.json"
 ESTIMATE_SECONDS = 3600.0
@@ -66,7 +65,7 @@ def proof_jobs(config: BenchConfig, problems: list[BenchProblem]) -> list[BenchJ
     if config.optima is None:
         return []
     spec = config.optima
-    lmcut, bfs = (RunSpec(method, method, time_limits=(spec.time_limit,)) for method in OPTIMAL_METHODS)
+    lmcut, bfs = (RunSpec(method, method, time_limits=(spec.time_limit,)) for method in OPTIMAL)
     return [
         job(
             config,
@@ -87,7 +86,7 @@ def job(
     config: BenchConfig, problem: BenchProblem, run: RunSpec, limit: str, seed: int, memory_limit: int | None = None
 ) -> BenchJob:
     memory_limit = memory_limit or config.memory_limit
-    model = None if run.method in CLASSICAL else model_folder(run.model, problem)
+    model = None if run.method in PLANNERS else model_folder(run.model, problem)
     identity = {
         "set": problem.set,
         "fingerprint": problem.fingerprint,

@@ -14,9 +14,6 @@ Outcome = Literal["solved", "unsolved", "broken"]
 
 OUTCOMES = ("solved", "unsolved", "broken")
 
-OPTIMAL_METHODS = ("lmcut", "bfs")
-"""Methods that prove their plan optimal when they end by themselves."""
-
 Trace = Sequence[tuple[float, int]]
 """(seconds, length) of each improvement."""
 

@@ -13,15 +13,19 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from oclgen.classical.fast_downward import Process, ending, improving
+from oclgen.classical.process import Process, ending, improving
 from oclgen.interfaces import Plan
 from oclgen.pddl.plan_file import format_plan
 from oclgen.pddl.source import source
-from oclgen.pddl.task import PddlTask
-from oclgen.search.anytime import Budget, Search
+from oclgen.search.anytime import Budget, Counters, Ending, Search
 from oclgen.support.processes import die_with_parent, limit_memory
+
+if TYPE_CHECKING:
+    from oclgen.pddl.task import PddlTask
 
 METHOD = "bfs"
 STARTS, PLANS = "starts.json", "plans.jsonl"
@@ -29,11 +33,30 @@ SOLVED, UNSOLVABLE, OUT_OF_MEMORY = 0, 11, 22
 """Fast Downward's exit codes."""
 
 
-def search(domain: str | Path, problem: str | Path, budget: Budget, *, scratch: Path | None = None) -> Search:
-    """Yield a shortest plan; `domain` and `problem` are paths or PDDL texts."""
-    with child(domain, problem, budget, scratch) as process:
-        yield from improving(process, budget)
-    return process.ending or budget.ending or ending(METHOD, process)
+@dataclass(frozen=True, slots=True)
+class BreadthFirst:
+    """Breadth-first search: one plan, which is a shortest one."""
+
+    name: str = METHOD
+    anytime: bool = False
+    optimal: bool = True
+    teaches: bool = True
+
+    def plans(
+        self,
+        domain: str | Path,
+        problem: str | Path,
+        budget: Budget,
+        *,
+        translate_options: Sequence[str] = (),
+        counters: Counters | None = None,
+        scratch: Path | None = None,
+    ) -> Search:
+        """Yield a shortest plan; nothing is translated and nothing counted."""
+        del translate_options, counters
+        with child(domain, problem, budget, scratch) as process:
+            yield from improving(process, budget)
+        return process.ending or budget.ending or ending(self.name, process, Ending.EXHAUSTED)
 
 
 def plans_from(domain: str, problem: str, starts: Sequence[Plan], seconds: float, budget: Budget) -> list[Plan | None]:
@@ -46,7 +69,7 @@ def plans_from(domain: str, problem: str, starts: Sequence[Plan], seconds: float
         made = process.next_plan.with_name(PLANS)
         whole_lines = made.read_text().split("\n")[:-1] if made.exists() else []
     if budget.ending is None:
-        ending(METHOD, process)  # speaks up where the child failed
+        ending(METHOD, process, Ending.EXHAUSTED)  # raises if the child failed
     plans = [None if plan is None else tuple(map(tuple, plan)) for plan in map(json.loads, whole_lines)]
     return [*plans, *[None] * (len(starts) - len(plans))]
 
@@ -80,6 +103,8 @@ def start(folder: Path, memory: int) -> subprocess.Popen[bytes]:
 
 
 def main(parent: str, memory: str) -> int:
+    from oclgen.pddl.task import PddlTask  # only the child needs pymimir
+
     die_with_parent(int(parent))
     limit_memory(int(memory))
     given = Path(STARTS).read_text()
@@ -90,7 +115,7 @@ def main(parent: str, memory: str) -> int:
         return OUT_OF_MEMORY
 
 
-def write_plan(task: PddlTask) -> int:
+def write_plan(task: "PddlTask") -> int:
     plan = task.shortest_plan()
     if plan is None:
         return UNSOLVABLE
@@ -98,7 +123,7 @@ def write_plan(task: PddlTask) -> int:
     return SOLVED
 
 
-def write_plans(task: PddlTask, starts: list[list[list[str]]], seconds: float) -> int:
+def write_plans(task: "PddlTask", starts: list[list[list[str]]], seconds: float) -> int:
     """A line for each start, as soon as it is known."""
     with Path(PLANS).open("w", buffering=1) as file:
         for plan in task.shortest_plans((tuple(map(tuple, start)) for start in starts), seconds):

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 
+from oclgen.classical.planners import TEACHERS
 from oclgen.cli.parameters import DURATION, MEMORY
 from oclgen.errors import InputError
 from oclgen.support.progress import Progress
-
-TEACHERS = ("lama-first", "lama", "lmcut", "bfs", "oclgen")
 
 
 @click.command()
@@ -20,7 +19,7 @@ TEACHERS = ("lama-first", "lama", "lmcut", "bfs", "oclgen")
 @click.option("--count", default=1000, show_default=True, type=click.IntRange(min=1), help="Problems in all.")
 @click.option("--val", type=click.IntRange(min=0), help="Of these for validation (default: 5 %, at most 1000).")
 @click.option("--test", type=click.IntRange(min=0), help="Of these for testing (default: 5 %, at most 1000).")
-@click.option("--teacher", type=click.Choice(TEACHERS), default="lama-first", show_default=True)
+@click.option("--teacher", type=click.Choice([*TEACHERS, "oclgen"]), default="lama-first", show_default=True)
 @click.option("--model", type=click.Path(path_type=Path), help="Of the teacher oclgen (default: the shipped one).")
 @click.option("--time-limit", type=DURATION, default="20m", show_default=True, help="Wall-clock for each problem.")
 @click.option("--memory-limit", type=MEMORY, default="8G", show_default=True, help="For each problem.")

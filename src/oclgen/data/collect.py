@@ -21,6 +21,7 @@ from pathlib import Path
 
 from oclgen import __version__
 from oclgen.classical import fast_downward
+from oclgen.classical.planners import PLANNERS
 from oclgen.data.dataset import Row, Writer, read_recipe
 from oclgen.data.problems import Problem, Problems
 from oclgen.errors import OclgenError, PddlError
@@ -31,7 +32,7 @@ from oclgen.pddl.fingerprint import problem_fingerprint
 from oclgen.pddl.plan_file import format_plan, parse_steps
 from oclgen.pddl.problem import read_problem
 from oclgen.pddl.validate import validate
-from oclgen.planner import CLASSICAL, classical_plans, prepare
+from oclgen.planner import prepare
 from oclgen.search.anytime import Budget, Counters, Search, run
 from oclgen.support.parallel import run_unordered
 
@@ -99,7 +100,7 @@ class Tally:
 def recipe(problems: Problems, teaching: Teaching, seed: int, val: int, test: int) -> dict[str, object]:
     """All that the rows depend on; a folder holds rows of one recipe only."""
     settings = {**asdict(teaching), "translate_options": list(teaching.translate_options)}
-    if teaching.teacher in CLASSICAL:
+    if teaching.teacher in PLANNERS:
         del settings["model"]
     return {"format": 1, **problems.recipe, "seed": seed, "val": val, "test": test, **settings}
 
@@ -131,7 +132,7 @@ def collect(
 
 def check_teacher(teaching: Teaching, domain_text: str) -> None:
     """Refuse a teacher without a model for this domain."""
-    if teaching.teacher not in CLASSICAL:
+    if teaching.teacher not in PLANNERS:
         domain = read_domain(domain_text)
         check_model(Path(teaching.model) if teaching.model else find_model(domain), domain)
 
@@ -210,7 +211,7 @@ def teachers_plan(job: Job) -> tuple[Plan | None, str]:
     """The teacher's best plan, if it is one, and how the teacher ended."""
     budget = Budget(job.teaching.time_limit, memory_bytes=job.teaching.memory_limit)
     counters = Counters()
-    lecture = teacher_search if job.teaching.teacher in CLASSICAL else own_plans
+    lecture = teacher_search if job.teaching.teacher in PLANNERS else own_plans
     try:
         result = run(lecture(job, budget, counters), budget, counters)
     except OclgenError as error:
@@ -225,7 +226,9 @@ def teachers_plan(job: Job) -> tuple[Plan | None, str]:
 def teacher_search(job: Job, budget: Budget, counters: Counters) -> Search:
     teaching = job.teaching
     texts = job.domain_text, job.problem.text
-    return classical_plans(teaching.teacher, *texts, budget, counters, teaching.translate_options, job.scratch)
+    return PLANNERS[teaching.teacher].plans(
+        *texts, budget, counters=counters, translate_options=teaching.translate_options, scratch=job.scratch
+    )
 
 
 def own_plans(job: Job, budget: Budget, counters: Counters) -> Search:

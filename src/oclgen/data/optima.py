@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from oclgen.classical import fast_downward
+from oclgen.classical.planners import PLANNERS
 from oclgen.data import dataset
 from oclgen.data.problems import folder_defaults
 from oclgen.errors import InputError, InvalidPlanError, OclgenError
@@ -113,7 +113,7 @@ def translate_options(folder: Path) -> tuple[str, ...]:
 
 def prove(job: Proof) -> Proved:
     budget = Budget(job.time_limit, memory_bytes=job.memory_limit)
-    plans = fast_downward.search("lmcut", job.domain, job.problem, budget, translate_options=job.translate_options)
+    plans = PLANNERS["lmcut"].plans(job.domain, job.problem, budget, translate_options=job.translate_options)
     try:
         result = run(plans, budget, Counters())
     except OclgenError as error:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from oclgen.bench.record import (
-    OPTIMAL_METHODS,
     CurveRecord,
     EstimateRecord,
     LoopRecord,
@@ -18,6 +17,7 @@ from oclgen.bench.record import (
     Record,
     RunRecord,
 )
+from oclgen.classical.planners import OPTIMAL
 from oclgen.report.paper import PAPER
 
 TEACHER = "lama-first"
@@ -87,7 +87,7 @@ class Evaluation:
         found = {
             run.fingerprint: run.length
             for run in self.runs
-            if run.method in OPTIMAL_METHODS
+            if run.method in OPTIMAL
             and run.outcome == "solved"
             and run.ending == "exhausted"
             and run.length is not None

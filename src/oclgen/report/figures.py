@@ -18,8 +18,8 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from oclgen.bench.record import OPTIMAL_METHODS, CurveRecord, EstimateRecord, RunRecord
-from oclgen.planner import CLASSICAL
+from oclgen.bench.record import CurveRecord, EstimateRecord, RunRecord
+from oclgen.classical.planners import OPTIMAL, PLANNERS
 from oclgen.report.evaluation import MAIN, TEACHER, Evaluation
 from oclgen.report.paper import PAPER
 from oclgen.report.statistics import (
@@ -159,7 +159,7 @@ def over_time(
 ) -> Picture | Absent:
     """One panel per domain, one curve per method, read off the method's longest runs."""
     domains = evaluation.domains(MAIN)
-    variants = [variant for variant in evaluation.main_variants() if variant.label not in OPTIMAL_METHODS]
+    variants = [variant for variant in evaluation.main_variants() if variant.label not in OPTIMAL]
     labels = list(dict.fromkeys(variant.label for variant in variants))
     if not labels:
         return Absent(key, title, "no runs on the main problems")
@@ -169,7 +169,7 @@ def over_time(
                 variant = evaluation.longest(MAIN, domain, label)
                 if variant is not None:
                     band = curve(evaluation.runs_of(MAIN, domain, variant), time_grid(variant.limit))
-                    draw_band(ax, band, PAPER.name(label), COLOURS[index % len(COLOURS)], label in CLASSICAL)
+                    draw_band(ax, band, PAPER.name(label), COLOURS[index % len(COLOURS)], label in PLANNERS)
             seconds = 0.1, max((e.limit for e in variants if e.label != TEACHER), default=variants[0].limit)
             ax.set(title=PAPER.name(domain), xscale="log", xlabel="seconds", ylabel=axis, xlim=seconds)
             plain_ticks(ax.xaxis)

@@ -6,7 +6,7 @@ here compares on the same problems. Paper: tab:statistical_comparison and tab:st
 
 from collections.abc import Sequence
 
-from oclgen.planner import CLASSICAL
+from oclgen.classical.planners import PLANNERS
 from oclgen.report.evaluation import MAIN, Evaluation, Result, Variant, is_loop_search, paired_lengths
 from oclgen.report.paper import PAPER
 from oclgen.report.statistics import agile_score, compare, mean_of, satisficing_score
@@ -186,7 +186,7 @@ def score_cells(evaluation: Evaluation, domain: str, variant: Variant) -> list[C
 def ratio_to_lama(evaluation: Evaluation) -> Table | Absent:
     """Mean length over LAMA-anytime's on commonly solved problems after the same wall-clock seconds."""
     key, title = "ratio_to_lama", "Ratio to LAMA-anytime at equal seconds"
-    labels = [label for label in dict.fromkeys(e.label for e in evaluation.main_variants()) if label not in CLASSICAL]
+    labels = [label for label in dict.fromkeys(e.label for e in evaluation.main_variants()) if label not in PLANNERS]
     domains = evaluation.domains(MAIN)
     if not labels or not any(evaluation.longest(MAIN, domain, "lama") for domain in domains):
         return Absent(key, title, "no runs labelled lama beside a learned method on the main problems")

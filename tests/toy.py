@@ -1,7 +1,7 @@
-"""Tasks and models small enough to check by hand: what search tests use instead of PDDL and networks.
+"""Tasks and models small enough to check by hand: search tests use them instead of PDDL and networks.
 
-`NumberLine` and `DigraphTask` satisfy the real `Task` protocol; `ScriptedPolicy` says what it is told,
-`WanderingPolicy` samples random walks, `ExactHeuristic` and `RandomHeuristic` need no network.
+`NumberLine` and `DigraphTask` implement the `Task` protocol. `ScriptedPolicy` returns given rollouts, `WanderingPolicy`
+random walks; `TableHeuristic`, `ExactHeuristic` and `RandomHeuristic` need no network.
 """
 
 import random
@@ -67,7 +67,7 @@ class DigraphTask:
 
 
 def random_digraph(rng: random.Random, vertices: int, edges: int, goals: int) -> DigraphTask:
-    """A random task; its goal may be out of reach and its start may be a goal only if `goals` reaches it."""
+    """A random task whose goals may be unreachable; its initial state is no goal."""
     targets: dict[int, set[int]] = {vertex: set() for vertex in range(vertices)}
     for _ in range(edges):
         targets[rng.randrange(vertices)].add(rng.randrange(vertices))
@@ -76,7 +76,7 @@ def random_digraph(rng: random.Random, vertices: int, edges: int, goals: int) ->
 
 
 def distances(task: Task, start: State | None = None) -> dict[State, int]:
-    """Length of the shortest path from the start to every reachable state."""
+    """Length of the shortest path from `start` (else the initial state) to every reachable state."""
     first = task.initial_state if start is None else start
     found = {first: 0}
     queue = deque([first])
@@ -102,7 +102,7 @@ def replays_to_goal(task: Task, plan: Plan) -> bool:
 
 
 class RecordingPolicy:
-    """What the toy policies share: a record of the calls, and uniform priors."""
+    """Base of the toy policies: records its calls and has uniform priors."""
 
     def __init__(self) -> None:
         self.calls: list[dict[str, object]] = []
@@ -135,11 +135,17 @@ class RecordingPolicy:
 
 
 class ScriptedPolicy(RecordingPolicy):
-    """From each state the same rollouts in turn, whether they are valid or not; silence where nothing is scripted."""
+    """From each state the given rollouts in turn, valid or not; an empty rollout where none is given.
 
-    def __init__(self, script: Mapping[Any, Sequence[Rollout]]) -> None:
+    `priors` gives weights of actions by state; an action without one has weight 1.
+    """
+
+    def __init__(
+        self, script: Mapping[Any, Sequence[Rollout]], priors: Mapping[Any, Mapping[Action, float]] | None = None
+    ) -> None:
         super().__init__()
         self._script = script
+        self._priors = priors or {}
         self._turn: dict[State, int] = {}
 
     def propose(self, task: Task, state: State, rng: random.Random, actions: int) -> Iterable[Step]:
@@ -148,9 +154,13 @@ class ScriptedPolicy(RecordingPolicy):
         self._turn[state] = turn + 1
         return choices[turn % len(choices)]
 
+    def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
+        weights = [self._priors.get(state, {}).get(action, 1.0) for action in actions]
+        return [weight / sum(weights) for weight in weights]
+
 
 class WanderingPolicy(RecordingPolicy):
-    """Random walks with random confidence; with some chance an action that does not apply."""
+    """Random walks with random confidence; with probability `blunder` a step is an action that does not exist."""
 
     def __init__(self, blunder: float = 0.1) -> None:
         super().__init__()
@@ -170,8 +180,20 @@ class WanderingPolicy(RecordingPolicy):
 
 
 @dataclass
+class TableHeuristic:
+    """A given value for each state. `asked` records the states of each call."""
+
+    values: Mapping[Any, float]
+    asked: list[list[State]] = field(default_factory=list)
+
+    def estimate(self, task: Task, states: Sequence[State]) -> list[float]:
+        self.asked.append(list(states))
+        return [self.values[state] for state in states]
+
+
+@dataclass
 class ExactHeuristic:
-    """The true cost-to-go; a large number where there is none. `asked` records the states of each call."""
+    """The true cost-to-go, or `dead_end` if there is no plan. `asked` records the states of each call."""
 
     dead_end: float = 1000.0
     asked: list[list[State]] = field(default_factory=list)
@@ -199,5 +221,5 @@ class RandomHeuristic:
 
 
 def steps(*actions: str, confidence: float = 1.0) -> Rollout:
-    """A rollout of actions written as words, all equally confident: `steps("up", "go 3")`."""
+    """A rollout of the given actions, all with the same confidence: `steps("up", "go 3")`."""
     return tuple(Step(tuple(action.split()), confidence) for action in actions)

@@ -1,10 +1,9 @@
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from oclgen.errors import InputError
-from oclgen.interfaces import Action, State, Step, Task
+from oclgen.interfaces import State, Step
 from oclgen.search.mcts import MctsSettings, TreeNode, allowed_children, normalised, select_child
 from tests.search.running import solve
 from tests.toy import (
@@ -33,9 +32,9 @@ def test_puct_weighs_success_length_and_prior_as_in_the_paper() -> None:
     children = [child("a", 3, 1.0, 20.0, 0.9), child("b", 1, 0.0, 10.0, 0.1)]
     assert chosen(children, MctsSettings(c_puct=0.0)) == "b"
     assert chosen(children, MctsSettings(c_puct=0.0, alpha=0.9)) == "a"
-    # With c = 1, sqrt(4) = 2: a 0.1 + 0.9 * 2 / 4 = 0.55, b 0.9 + 0.1 * 2 / 2 = 1.0; with c = 4: 1.9 and 1.3.
-    assert chosen(children, MctsSettings(c_puct=1.0)) == "b"
-    assert chosen(children, MctsSettings(c_puct=4.0)) == "a"
+    # With priors a 0.1 + c * 0.9 * sqrt(4) / (1 + 3), b 0.9 + c * 0.1 * sqrt(4) / (1 + 1): equal at c = 2.2857.
+    assert chosen(children, MctsSettings(c_puct=2.28)) == "b"
+    assert chosen(children, MctsSettings(c_puct=2.29)) == "a"
 
 
 def test_expected_lengths_are_normalised_among_siblings() -> None:
@@ -49,12 +48,7 @@ def test_children_widen_with_the_visits() -> None:
 
 
 def test_the_tree_opens_the_likeliest_children_first() -> None:
-    class Ranked(ScriptedPolicy):
-        def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
-            total = sum(int(action[1]) for action in actions)
-            return [int(action[1]) / total for action in actions]
-
-    policy = Ranked({})
+    policy = ScriptedPolicy({}, priors={0: {("go", str(target)): float(target) for target in range(1, 31)}})
     solve(FAN, policy, RandomHeuristic(), method="mcts", iterations=3)
     assert [call["states"] for call in policy.calls] == [[0], [30], [29]]
 

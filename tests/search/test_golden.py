@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from oclgen.interfaces import Step
+from oclgen.interfaces import Action, Step
 from oclgen.search import METHODS, mcts
 from oclgen.search.mcts import TreeNode
 from tests.search.invariants import CheckedGraph, keep_graphs
@@ -37,7 +37,7 @@ def policy_of(case: dict[str, Any]) -> ScriptedPolicy:
         int(state): [tuple(Step(("go", str(target)), confidence) for target, confidence in rollout) for rollout in many]
         for state, many in case["policy"].items()
     }
-    priors = {
+    priors: dict[int, dict[Action, float]] = {
         int(state): {("go", target): weight for target, weight in weights.items()}
         for state, weights in case.get("priors", {}).items()
     }

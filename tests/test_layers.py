@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "oclgen"
 FOUNDATION = {"errors", "interfaces"}
 TASKS = FOUNDATION | {"support", "pddl", "domains"}
 MODELS = TASKS | {"encoding", "checkpoint", "inference"}
-SOLVING = TASKS | {"search", "classical", "model_folders", "loaded_model", "planner"}
+SOLVING = TASKS | {"search", "classical", "model_folders", "loaded_model", "shorten", "method_choice", "planner"}
 TRAINING = SOLVING | MODELS | {"data", "learn"}
 ALLOWED = {
     "errors": set(),
@@ -30,10 +30,13 @@ ALLOWED = {
     "inference": FOUNDATION | {"pddl", "encoding", "checkpoint"},
     "model_folders": TASKS,
     "loaded_model": MODELS | {"model_folders"},
+    "shorten": TASKS | {"search", "classical"},
+    "method_choice": TASKS | {"search", "classical", "model_folders"},
     "planner": SOLVING,
     "output": FOUNDATION | {"support", "pddl", "search"},
     "solve_process": SOLVING | {"output"},
     "demo": SOLVING,
+    "up": SOLVING,
     "data": SOLVING | {"encoding", "checkpoint"},
     "learn": TASKS | MODELS | {"data"},
     "improve": TRAINING,

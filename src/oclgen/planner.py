@@ -29,8 +29,11 @@ from oclgen.search import METHODS as LEARNED
 from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult, run
 from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import PROFILES, OclgenSettings, Settings
+from oclgen.shorten.given import beginning_with
 
 METHODS = (*LEARNED, *CLASSICAL)
+REPLANNERS = ("lama", "bfs")
+"""Classical methods that can shorten a given plan part by part."""
 
 Observer = Callable[[Task, SearchGraph], None]
 
@@ -98,16 +101,26 @@ class Prepared:
             return {}
         return {**asdict(self.search_settings), **asdict(self.model_use)}
 
-    def plans(self, budget: Budget, counters: Counters, seed: int = 0, observer: Observer | None = None) -> Search:
+    def plans(
+        self,
+        budget: Budget,
+        counters: Counters,
+        seed: int = 0,
+        observer: Observer | None = None,
+        start: Plan | None = None,
+    ) -> Search:
         """Improving plans, each replayed by the validator before it is handed out.
 
         `observer`, for method oclgen only, is given the task and the graph, to look at when the search has ended.
+        `start` is a plan that the user has: it comes out first, then only shorter ones.
         """
-        if self.method in CLASSICAL:
-            plans = self._classical(budget, counters)
-        else:
-            plans = self._learned(budget, counters, seed, observer)
         validator = Validator.of(self.info)
+        if start is not None:
+            refuse_invalid(start, validator)
+        if self.method in CLASSICAL:
+            plans = self._classical(budget, counters, start)
+        else:
+            plans = self._learned(budget, counters, seed, observer, start)
         with closing(plans):
             while True:
                 try:
@@ -123,13 +136,24 @@ class Prepared:
         if not verdict.valid:
             raise InvalidPlanError(f"internal error: {self.method} found an invalid plan: {verdict.reason}")
 
-    def _classical(self, budget: Budget, counters: Counters) -> Search:
+    def _classical(self, budget: Budget, counters: Counters, start: Plan | None) -> Search:
+        """`lama` and `bfs` shorten a plan that is given part by part; the others search on their own."""
         budget.start_search()
         texts = self.domain_source.text, self.problem_source.text
         planner = CLASSICAL[self.method]
-        return planner.plans(*texts, budget, counters=counters, translate_options=self.translate_options)
+        if start is not None and self.method in REPLANNERS:
+            from oclgen.pddl.task import PddlTask
+            from oclgen.shorten.shorten import shorten
 
-    def _learned(self, budget: Budget, counters: Counters, seed: int, observer: Observer | None) -> Search:
+            task = PddlTask.of(self.info, self.problem_source.name)
+            plans = shorten(task, start, budget, counters, self.method, self.translate_options)
+        else:
+            plans = planner.plans(*texts, budget, counters=counters, translate_options=self.translate_options)
+        return plans if start is None else beginning_with(start, plans)
+
+    def _learned(
+        self, budget: Budget, counters: Counters, seed: int, observer: Observer | None, start: Plan | None
+    ) -> Search:
         from oclgen.pddl.task import PddlTask
 
         assert self.model is not None
@@ -143,8 +167,9 @@ class Prepared:
         budget.start_search()
         arguments = (task, policy, heuristic, self.search_settings, budget, random.Random(seed), counters)
         watched = () if observer is None else (partial(observer, task),)
+        plans = method.search(*arguments, *watched)
         try:
-            return (yield from method.search(*arguments, *watched))
+            return (yield from plans if start is None else beginning_with(start, plans))
         finally:
             counters.tokens = policy.tokens if policy is not None else 0
 
@@ -152,6 +177,12 @@ class Prepared:
 def is_anytime(method: str) -> bool:
     """Whether a method goes on after its first plan: every search with models does."""
     return method not in CLASSICAL or CLASSICAL[method].anytime
+
+
+def refuse_invalid(plan: Plan, validator: Validator) -> None:
+    verdict = validator.check(plan)
+    if not verdict.valid:
+        raise InputError(f"the given plan is not valid: {verdict.reason}")
 
 
 def prepare(

@@ -98,6 +98,12 @@ def build_folder() -> Path:
     return Path(spec.origin).parent / "downward" / "builds" / "release" / "bin"
 
 
+def is_installed() -> bool:
+    """Whether translator and search binary are there (the `teach` extra brings them)."""
+    spec = importlib.util.find_spec(PACKAGE)
+    return spec is not None and spec.origin is not None
+
+
 def version() -> str:
     return importlib.metadata.version("fast-downward.translate")
 

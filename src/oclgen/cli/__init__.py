@@ -89,6 +89,8 @@ def missing_extra(module: str) -> str | None:
         "teach": ("up_fast_downward", "fast_downward", "pyarrow"),
         "learn": ("torch", "transformers", "accelerate", "safetensors", "tensorboard"),
         "bench": ("scipy", "pandas", "matplotlib", "jinja2"),
+        "up": ("unified_planning",),
+        "mcp": ("mcp",),
     }
     top = module.split(".")[0]
     return next((extra for extra, modules in extras.items() if top in modules), None)

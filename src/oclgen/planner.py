@@ -166,8 +166,10 @@ class Prepared:
             return budget.ending
         budget.start_search()
         arguments = (task, policy, heuristic, self.search_settings, budget, random.Random(seed), counters)
-        watched = () if observer is None else (partial(observer, task),)
-        plans = method.search(*arguments, *watched)
+        more: dict[str, Any] = {} if observer is None else {"observer": partial(observer, task)}
+        if start is not None and self.method == "oclgen":
+            more["start"] = start
+        plans = method.search(*arguments, **more)
         try:
             return (yield from plans if start is None else beginning_with(start, plans))
         finally:

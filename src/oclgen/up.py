@@ -163,7 +163,7 @@ class OclgenEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
         result: PlanGenerationResult | None = None
         for result in self._results(problem, budget, output_stream, warm_start_plan):
             if timeout is None and result.plan is not None:
-                budget.heartbeat = lambda: budget.interrupt() if budget.elapsed() >= SECONDS else None
+                budget.seconds = SECONDS
         assert result is not None
         return result
 

@@ -11,7 +11,8 @@ from oclgen.pddl.validate import validate
 from oclgen.planner import prepare
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, run
 from oclgen.search.graph import SearchGraph
-from oclgen.shorten.neighbourhood import add_plan, explore
+from oclgen.search.trajectories import add_plan
+from oclgen.shorten.neighbourhood import explore
 from oclgen.shorten.shorten import Shortening
 from oclgen.shorten.windows import Window, named, regress, window_problem, windows
 

@@ -5,11 +5,12 @@ The paper's algorithm only reports; action elimination and shortcuts are ours.
 
 from collections.abc import Iterator
 
-from oclgen.interfaces import Plan, Step
-from oclgen.search.context import SearchContext, replay, successors
+from oclgen.interfaces import Plan
+from oclgen.search.context import SearchContext, successors
 from oclgen.search.elimination import eliminate_actions
-from oclgen.search.graph import ROOT, SearchGraph
+from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import OclgenSettings
+from oclgen.search.trajectories import add_plan
 
 
 class Incumbent:
@@ -36,12 +37,7 @@ class Incumbent:
 
 def add_reduced_plan(graph: SearchGraph, context: SearchContext) -> None:
     """Add the best plan without the actions it does not need."""
-    plan = eliminate_actions(context.task, graph.get_best_plan(), context.budget.exhausted)
-    trajectory = replay(context.task, graph.state(ROOT), tuple(Step(action, 1.0) for action in plan))
-    node, steps_left = ROOT, len(trajectory.steps)
-    for action, state in zip(trajectory.actions, trajectory.states[1:], strict=True):
-        steps_left -= 1
-        node = graph.add(node, action, state, float(steps_left), evaluated=False)
+    add_plan(graph, context.task, eliminate_actions(context.task, graph.get_best_plan(), context.budget.exhausted))
 
 
 def add_shortcuts(graph: SearchGraph, context: SearchContext) -> None:

@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
-from oclgen.interfaces import Heuristic, Policy, State, Task
+from oclgen.interfaces import Heuristic, Plan, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
 from oclgen.search.chaining import chained_batches, retry_chaining
 from oclgen.search.context import SearchContext, Trajectory
@@ -21,7 +21,7 @@ from oclgen.search.graph import ROOT, Order, SearchGraph
 from oclgen.search.incumbent import Incumbent
 from oclgen.search.pruning import horizon, sample_rollouts
 from oclgen.search.settings import OclgenSettings
-from oclgen.search.trajectories import Expansion, add, assign_heuristics
+from oclgen.search.trajectories import Expansion, add, add_plan, assign_heuristics
 
 
 def oclgen_search(
@@ -33,10 +33,12 @@ def oclgen_search(
     rng: random.Random,
     counters: Counters,
     observer: Callable[[SearchGraph], None] | None = None,
+    start: Plan = (),
 ) -> Search:
     """Algorithm 1. Yields each shorter plan; ends with the budget, or when no shorter plan can exist.
 
     `observer` gets the graph when it holds the initial state only; it may read the graph once the search has ended.
+    `start` is a known plan: its states are in the graph before the first rollout (ours).
     """
     context = SearchContext(task, policy, heuristic, budget, rng, counters)
     order: Order = "f" if settings.depth_selection == "none" else "depth"
@@ -49,6 +51,8 @@ def oclgen_search(
     for h in context.estimate([task.initial_state]).values():
         graph.revalue(ROOT, h, evaluated=True)
     incumbent = Incumbent(graph, context, settings)
+    add_plan(graph, task, start)
+    yield from incumbent.improvements()
     for _ in initial_rollouts(graph, context, settings):
         yield from incumbent.improvements()
     depth = -1

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
-from oclgen.interfaces import State, Task
-from oclgen.search.context import SearchContext, Trajectory
-from oclgen.search.graph import SearchGraph
+from oclgen.interfaces import Plan, State, Step, Task
+from oclgen.search.context import SearchContext, Trajectory, replay
+from oclgen.search.graph import ROOT, SearchGraph
 from oclgen.search.settings import OclgenSettings
 
 
@@ -108,6 +108,15 @@ def add_trajectory(graph: SearchGraph, trajectory: Trajectory, values: Heuristic
     node = graph.node(trajectory.states[0])
     for step, state in zip(trajectory.steps, trajectory.states[1:], strict=True):
         node = graph.add(node, step.action, state, *values.get(state, UNKNOWN))
+
+
+def add_plan(graph: SearchGraph, task: Task, plan: Plan) -> None:
+    """Add the states of a plan, each with its distance to the end, up to a goal or an inapplicable action."""
+    trajectory = replay(task, graph.state(ROOT), tuple(Step(action, 1.0) for action in plan))
+    node, steps_left = ROOT, len(trajectory.steps)
+    for action, state in zip(trajectory.actions, trajectory.states[1:], strict=True):
+        steps_left -= 1
+        node = graph.add(node, action, state, float(steps_left), evaluated=False)
 
 
 def close_forced_states(graph: SearchGraph, task: Task, trajectory: Trajectory) -> None:

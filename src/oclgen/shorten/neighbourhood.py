@@ -6,20 +6,9 @@ H. Nakhost and M. Mueller, "Action Elimination and Plan Neighborhood Graph Searc
 from collections import deque
 from collections.abc import Generator
 
-from oclgen.interfaces import Plan, Task
+from oclgen.interfaces import Task
 from oclgen.search.anytime import Budget
-from oclgen.search.graph import ROOT, SearchGraph
-
-
-def add_plan(graph: SearchGraph, task: Task, plan: Plan) -> None:
-    """Put the states of a plan into the graph, up to the first action that is not applicable."""
-    node, left = ROOT, len(plan)
-    for action in plan:
-        state = task.apply(graph.state(node), action)
-        if state is None:
-            return
-        left -= 1
-        node = graph.add(node, action, state, float(left), evaluated=False)
+from oclgen.search.graph import SearchGraph
 
 
 def explore(graph: SearchGraph, task: Task, budget: Budget, limit: int) -> Generator[None, None, bool]:

@@ -13,9 +13,10 @@ from oclgen.errors import OclgenError
 from oclgen.interfaces import Plan
 from oclgen.pddl.task import PddlTask
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.elimination import eliminate
+from oclgen.search.elimination import eliminate_actions
 from oclgen.search.graph import SearchGraph
-from oclgen.shorten.neighbourhood import add_plan, explore
+from oclgen.search.trajectories import add_plan
+from oclgen.shorten.neighbourhood import explore
 from oclgen.shorten.windows import Window, named, window_problem, windows
 
 FIRST_STATES = 500
@@ -25,6 +26,19 @@ FIRST_SECONDS = 0.5
 WHOLE = 4
 """A round ends with the whole plan as one window, for this many times the seconds of one."""
 LARGEST_ROUND = 12
+
+
+class WindowBudget(Budget):
+    """Some seconds of a larger budget: it ends with that one at the latest."""
+
+    def __init__(self, seconds: float, whole: Budget) -> None:
+        super().__init__(seconds, memory_bytes=whole.memory_bytes)
+        self._whole = whole
+
+    def exhausted(self, iterations: int | None = None) -> bool:
+        if self.ending is None and self._whole.exhausted():
+            self.ending = self._whole.ending
+        return super().exhausted(iterations)
 
 
 @dataclass(slots=True)
@@ -46,7 +60,7 @@ class Shortening:
             plan = self.graph.get_best_plan()
             self.reported = len(plan)
             yield plan
-            add_plan(self.graph, self.task, eliminate(self.task, plan, self.budget.exhausted))
+            add_plan(self.graph, self.task, eliminate_actions(self.task, plan, self.budget.exhausted))
 
     def explore(self, limit: int) -> Generator[Plan, None, None]:
         """Look for shortcuts among the states around the plan; begin again around each better plan."""
@@ -84,20 +98,15 @@ class Shortening:
         atoms = {*self.task.atoms(state), *self.task.static_atoms}
         rest = plan[window.last :]
         form = window_problem(self.task.info, atoms, rest)
-        best, ending = self.classical(form.domain, form.problem, self.part_of_budget(seconds))
+        best, ending = self.classical(form.domain, form.problem, WindowBudget(seconds, self.budget))
         if best is not None and len(best) < len(window):
             add_plan(self.graph, self.task, (*plan[: window.first], *named(form, best), *rest))
         if ending is Ending.EXHAUSTED and len(window) == len(plan):
             self.optimal = True
 
-    def part_of_budget(self, seconds: float) -> Budget:
-        left = seconds if self.budget.seconds is None else min(seconds, self.budget.seconds - self.budget.elapsed())
-        return Budget(max(0.0, left), memory_bytes=self.budget.memory_bytes)
-
     def classical(self, domain: str, problem: str, budget: Budget) -> tuple[Plan | None, Ending]:
         """The best plan of the classical planner for a window, and why it stopped."""
         best: Plan | None = None
-        budget.heartbeat = lambda: None if not self.budget.exhausted() else budget.interrupt()
         if self.planner == breadth_first.METHOD:
             search = breadth_first.search(domain, problem, budget)
         else:

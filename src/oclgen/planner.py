@@ -146,7 +146,7 @@ class Prepared:
             from oclgen.shorten.shorten import shorten
 
             task = PddlTask.of(self.info, self.problem_source.name)
-            plans = shorten(task, start, budget, counters, self.method, self.translate_options)
+            plans = shorten(task, start, budget, counters, planner, self.translate_options)
         else:
             plans = planner.plans(*texts, budget, counters=counters, translate_options=self.translate_options)
         return plans if start is None else beginning_with(start, plans)

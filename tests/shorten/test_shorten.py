@@ -2,6 +2,7 @@
 
 import pytest
 
+from oclgen.classical.planners import PLANNERS
 from oclgen.domains import catalog
 from oclgen.errors import InputError
 from oclgen.interfaces import Plan
@@ -104,7 +105,7 @@ def test_exploring_stops_at_its_limit_without_a_proof() -> None:
 def test_a_window_is_planned_anew_in_fewer_steps() -> None:
     detour: Plan = (("pickup", "b"), ("stack", "b", "a"), ("unstack", "b", "a"), *SHORTEST[1:])
     task, graph = make(detour)
-    shortening = Shortening(task, graph, Budget(30), Counters(), "bfs")
+    shortening = Shortening(task, graph, Budget(30), Counters(), PLANNERS["bfs"])
     shortening.replan(detour, Window(0, 4), 20.0)
     assert graph.get_best_plan() == SHORTEST
 

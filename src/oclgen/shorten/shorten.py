@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from oclgen.classical import breadth_first, fast_downward
+from oclgen.classical.planners import ClassicalPlanner
 from oclgen.errors import OclgenError
 from oclgen.interfaces import Plan
 from oclgen.pddl.task import PddlTask
@@ -49,7 +49,7 @@ class Shortening:
     graph: SearchGraph
     budget: Budget
     counters: Counters
-    planner: str
+    planner: ClassicalPlanner
     translate_options: Sequence[str] = ()
     reported: int | None = None
     optimal: bool = False
@@ -107,12 +107,7 @@ class Shortening:
     def classical(self, domain: str, problem: str, budget: Budget) -> tuple[Plan | None, Ending]:
         """The best plan of the classical planner for a window, and why it stopped."""
         best: Plan | None = None
-        if self.planner == breadth_first.METHOD:
-            search = breadth_first.search(domain, problem, budget)
-        else:
-            search = fast_downward.search(
-                self.planner, domain, problem, budget, translate_options=self.translate_options
-            )
+        search = self.planner.plans(domain, problem, budget, translate_options=self.translate_options)
         try:
             while True:
                 best = next(search)
@@ -127,13 +122,13 @@ def shorten(
     plan: Plan,
     budget: Budget,
     counters: Counters,
-    planner: str,
+    planner: ClassicalPlanner,
     translate_options: Sequence[str] = (),
 ) -> Search:
     """Yield a valid plan without its detours, then each shorter one; end with the budget or with a proof that there
     is none.
 
-    `planner` plans windows anew: `lama` or `bfs`.
+    `planner` plans windows anew.
     """
     graph = SearchGraph(task.initial_state, task.is_goal, counters)
     add_plan(graph, task, plan)

@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from safetensors.numpy import save_file
+
 from oclgen.checkpoint import Checkpoint
 from oclgen.domains import catalog
 from oclgen.encoding.vocabulary import build_vocabulary
@@ -26,9 +28,4 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, domain_text: str) -> 
     (folder / "domain.pddl").write_text(domain_text)
     (folder / "vocabulary.json").write_text(checkpoint.vocabulary.to_json())
     (folder / "settings.json").write_text(json.dumps({"format": 1, **asdict(checkpoint.settings)}))
-    header, data = {}, b""
-    for name, tensor in checkpoint.weights.items():
-        start, data = len(data), data + tensor.tobytes()
-        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [start, len(data)]}
-    encoded = json.dumps(header).encode()
-    (folder / "weights.safetensors").write_bytes(len(encoded).to_bytes(8, "little") + encoded + data)
+    save_file(dict(checkpoint.weights), folder / "weights.safetensors")

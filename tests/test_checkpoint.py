@@ -106,6 +106,12 @@ def test_a_file_that_is_not_safetensors_is_refused(folder: Path, content: bytes)
         load_checkpoint(folder)
 
 
+def test_weights_of_another_type_are_refused(folder: Path) -> None:
+    save_file(random_weights() | {"norm.bias": np.zeros(8, np.int32)}, folder / "weights.safetensors")
+    with pytest.raises(InputError, match=r"tensor norm\.bias is of type int32, must be float32 or float16"):
+        load_checkpoint(folder)
+
+
 def test_weights_that_are_not_numbers_are_refused(folder: Path) -> None:
     weights = random_weights()
     weights["norm.bias"][3] = np.nan

@@ -1,8 +1,6 @@
-"""A checkpoint is a folder: settings, vocabulary, weights, and where they came from. This is its reader.
+"""The reader of checkpoints: folders with settings, vocabulary and weights.
 
-`weights.safetensors` is read here without further packages: eight bytes of header length, a JSON header that
-names each tensor with its type, shape and byte range, then the bytes. The file is mapped into memory, so only
-what is used is read. Whatever is broken or does not fit the settings is refused with one line that says what.
+Whatever is broken or does not fit the settings is refused with one line that says what.
 """
 
 import json
@@ -13,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 
 from oclgen.encoding.choices import PLANS
 from oclgen.encoding.vocabulary import Vocabulary
@@ -24,8 +24,7 @@ ENCODINGS = ("atoms", "objects", "words")
 NETWORKS = {"policy": ("gpt2",), "heuristic": ("bert", "gpt2")}
 """Which networks a kind of model can have; the first is the paper's."""
 NORM_EPSILON = {"gpt2": 1e-5, "bert": 1e-12}
-MAX_HEADER_BYTES = 10_000_000
-DTYPES: dict[str, type[np.float32] | type[np.float16]] = {"F32": np.float32, "F16": np.float16}
+DTYPES = (np.float32, np.float16)
 
 FloatArray = npt.NDArray[np.float32]
 Shape = tuple[int, ...]
@@ -146,38 +145,17 @@ def describe(error: Exception) -> str:
 
 
 def read_weights(path: Path) -> dict[str, FloatArray]:
-    """All tensors of a safetensors file as float32; float32 ones stay views into the mapped file."""
+    """All tensors of a safetensors file, as float32."""
     try:
-        data = np.memmap(path, np.uint8, "r")
-    except (OSError, ValueError) as error:
+        tensors = load_file(path)
+    except OSError as error:
         raise InputError(f"{path}: cannot be read ({describe(error)})") from None
-    try:
-        start, header = read_header(data)
-        return {name: read_tensor(data[start:], entry) for name, entry in header.items()}
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: broken safetensors file ({error})") from None
-
-
-def read_header(data: npt.NDArray[np.uint8]) -> tuple[int, dict[str, Any]]:
-    """Where the bytes begin, and the entry of each tensor."""
-    length = int.from_bytes(data[:8].tobytes(), "little")
-    if len(data) < 8 or length > min(MAX_HEADER_BYTES, len(data) - 8):
-        raise ValueError("its header is longer than the file")
-    header = json.loads(data[8 : 8 + length].tobytes())
-    if not isinstance(header, dict):
-        raise ValueError("its header is not an object")
-    header.pop("__metadata__", None)
-    return 8 + length, header
-
-
-def read_tensor(data: npt.NDArray[np.uint8], entry: Mapping[str, Any]) -> FloatArray:
-    if entry["dtype"] not in DTYPES:
-        raise ValueError(f"type {entry['dtype']} is not one of {', '.join(DTYPES)}")
-    begin, end = entry["data_offsets"]
-    if not 0 <= begin <= end <= len(data):
-        raise ValueError("a tensor lies outside the file, which may have been cut short")
-    values = data[begin:end].view(DTYPES[entry["dtype"]]).reshape(entry["shape"])
-    return np.asarray(values, dtype=np.float32)
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: broken safetensors file, perhaps cut short ({error})") from None
+    for name, values in tensors.items():
+        if values.dtype not in DTYPES:
+            raise InputError(f"{path}: tensor {name} is of type {values.dtype}, must be float32 or float16")
+    return {name: np.asarray(values, dtype=np.float32) for name, values in tensors.items()}
 
 
 def check_shapes(weights: Mapping[str, FloatArray], expected: Mapping[str, Shape], path: Path) -> None:

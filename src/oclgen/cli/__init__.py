@@ -87,7 +87,7 @@ def missing_extra(module: str) -> str | None:
     """The extra that brings a module which the base install leaves out."""
     extras = {
         "teach": ("up_fast_downward", "fast_downward", "pyarrow"),
-        "learn": ("torch", "transformers", "accelerate", "safetensors", "tensorboard"),
+        "learn": ("torch", "transformers", "tensorboard"),
         "bench": ("scipy", "pandas", "matplotlib", "jinja2"),
         "up": ("unified_planning",),
         "mcp": ("mcp",),

@@ -78,6 +78,8 @@ def test_a_benchmark_leaves_one_full_record_a_run(tmp_path: Path, model: Path) -
     line = next(line for line in lines(tmp_path) if line.get("label") == "oclgen-uniform")
     assert line["settings"]["depth_selection"] == "uniform" and line["versions"]["oclgen"]
     assert {"machine", "revision", "config", "model_digest", "fingerprint", "seed", "memory_limit"} <= line.keys()
+    assert line["cores"] == 1 and isinstance(line["load"], float)
+    assert line["disturbed"] is (line["lost_seconds"] > 0.02 * line["wall_seconds"] + 0.02)
     again = bench(tmp_path, CONFIG.format(model=model))
     assert [(step.done, step.total) for step in again] == [(6, 6)]
 
@@ -101,6 +103,30 @@ def test_estimates_hold_mode_percentile_and_distribution(tmp_path: Path, model: 
         assert found.percentile == 3 and found.estimate <= 150
         assert found.mode == max(found.distribution, key=lambda pair: pair[1])[0]
         assert sum(share for _, share in found.distribution) == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize(("profile", "percentile"), [("extended", 42), ("paper", 3)])
+def test_estimates_under_the_papers_profile_ignore_the_models_own_settings(
+    tmp_path: Path, profile: str, percentile: float
+) -> None:
+    folder = write_random_model(tmp_path / "model", "blocksworld")
+    (folder / "solve.toml").write_text("percentile = 42\n")
+    text = CONFIG[: CONFIG.index("[[runs]]")] + f'[[estimates]]\nmodel = "{folder}"\nprofile = "{profile}"\n'
+    bench(tmp_path, text)
+    assert {(line["percentile"], line["profile"]) for line in lines(tmp_path)} == {(percentile, profile)}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "loops"), [(None, None), ({"seed": 1}, 0), ({"improved": {"iteration": 3, "method": "oclgen"}}, 3)]
+)
+def test_estimates_say_how_many_loops_their_model_has_gone_through(
+    tmp_path: Path, recipe: dict[str, Any] | None, loops: int | None
+) -> None:
+    folder = write_random_model(tmp_path / "model", "blocksworld")
+    if recipe is not None:
+        (folder / "heuristic" / "recipe.json").write_text(json.dumps(recipe))
+    bench(tmp_path, CONFIG[: CONFIG.index("[[runs]]")] + f'[[estimates]]\nmodel = "{folder}"\n')
+    assert {line["loops"] for line in lines(tmp_path)} == {loops}
 
 
 def test_a_benchmark_killed_hard_goes_on_where_it_stopped(tmp_path: Path, model: Path) -> None:

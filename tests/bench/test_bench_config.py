@@ -46,6 +46,11 @@ def test_shipped_configs_name_only_labels_and_domains_that_exist(path: Path) -> 
             catalog.overrides(spec, source.ranges)
 
 
+def test_estimates_of_the_paper_configs_use_the_papers_percentiles() -> None:
+    specs = [spec for path in SHIPPED if path.parent.name == "paper" for spec in read_config(path).estimates]
+    assert {spec.profile for spec in specs} == {"paper"}
+
+
 @pytest.mark.parametrize("kind", ["paper", "cpu", "smoke"])
 def test_each_size_has_every_method_ablation_and_experiment(kind: str) -> None:
     configs = [read_config(path) for path in SHIPPED if path.parent.name == kind]
@@ -85,6 +90,7 @@ def test_limits_are_read_as_the_command_line_reads_them(tmp_path: Path) -> None:
     [
         ("[[problems", "config.toml"),
         (GOOD + "surprise = 1\n", "unknown key 'surprise'"),
+        (GOOD + '\n[[estimates]]\nprofile = "papers"\n', "profile must be one of"),
         ("colour = 1\n" + GOOD, "unknown key 'colour'"),
         ("title = 'x'", "'problems' is missing"),
         (GOOD.replace('"lama"\n', '"llama"\n'), "method must be one of"),

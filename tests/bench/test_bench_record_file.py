@@ -40,7 +40,7 @@ def test_a_journal_that_is_one_torn_line_starts_anew(tmp_path: Path) -> None:
 
 
 def test_a_folder_takes_one_benchmark_at_a_time(tmp_path: Path) -> None:
-    with RecordFile(tmp_path), pytest.raises(InputError, match="another benchmark is at work"):
+    with RecordFile(tmp_path), pytest.raises(InputError, match="another benchmark is running"):
         RecordFile(tmp_path)
     with RecordFile(tmp_path) as journal:
         assert journal.ids == set()

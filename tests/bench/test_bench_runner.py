@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from oclgen.bench import runner
+from oclgen.bench import machine, runner
 from oclgen.bench.jobs import BenchJob
 from oclgen.bench.runner import Core, FinishedChild, free_cores, release, run_jobs
 from oclgen.errors import InputError
@@ -84,6 +84,44 @@ def test_never_two_jobs_on_one_core_and_folders_go_away(cores: list[Core]) -> No
     assert not any(folder.exists() for folder in folders)
 
 
+@pytest.mark.parametrize(
+    ("wall", "cpu", "others", "lost", "disturbed"),
+    [
+        (10.0, 9.9, 0.05, 0.05, False),  # waited for a disk, mostly
+        (10.0, 9.0, 0.9, 0.9, True),
+        (10.0, 9.99, 3.0, 0.01, False),  # others ran while the child waited for nothing
+        (10.0, 9.0, -0.3, 0.0, False),
+        (10.0, 9.0, None, 1.0, True),  # a system that does not tell
+        (0.3, 0.29, 0.01, 0.01, False),  # finer than the clock
+        (10.0, 19.0, 0.5, 0.0, False),
+    ],
+)
+def test_a_run_that_loses_more_than_two_percent_to_others_is_marked(
+    tmp_path: Path, wall: float, cpu: float, others: float | None, lost: float, disturbed: bool
+) -> None:
+    child = FinishedChild(job(""), tmp_path, 0, False, wall, cpu, 1, others)
+    assert child.lost_seconds == pytest.approx(lost)
+    assert child.disturbed is disturbed
+
+
+def test_the_busy_time_of_a_core_leaves_out_idle_and_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    statistics = tmp_path / "stat"
+    statistics.write_text("cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 1 1 1 1 1 1 1 0 0\ncpu1 100 20 3 5000 600 7 8 9 50 0\n")
+    monkeypatch.setattr(machine, "CPU_STATISTICS", statistics)
+    assert machine.busy_seconds(1) == pytest.approx((100 + 20 + 3 + 7 + 8 + 9) / os.sysconf("SC_CLK_TCK"))
+    assert machine.busy_seconds(2) is None
+    statistics.unlink()
+    assert machine.busy_seconds(1) is None
+
+
+def test_a_child_beside_a_busy_process_on_its_core_loses_time(cores: list[Core]) -> None:
+    code = "import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
+    doubled = [*cores, Core(cores[0].number, os.dup(cores[0].lock))]
+    finished = list(run_jobs([job(code), job(code)], doubled))
+    release(doubled[1:])
+    assert any(child.others_seconds is None or child.disturbed for child in finished)
+
+
 def test_closing_the_iterator_kills_what_runs(cores: list[Core], tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     endless = f"import os, time; open({str(pid_file)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
@@ -98,20 +136,33 @@ def test_closing_the_iterator_kills_what_runs(cores: list[Core], tmp_path: Path)
 
 
 def test_a_core_belongs_to_one_benchmark_at_a_time(cores: list[Core], tmp_path: Path) -> None:
-    code = (
-        "from oclgen.bench.runner import free_cores\n"
-        "print([core.number for core in free_cores(None)])"
-    )  # fmt: skip
-    others = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert str(cores[0].number) not in others.stdout
-    taken = [free_cores(1) for _ in range(len(os.sched_getaffinity(0)) - 1)]
+    free = os.sched_getaffinity(0) - {cores[0].number}
+    assert free_cores_of_another_process(tmp_path) == (free or "taken by another benchmark")
+    taken = [free_cores(1) for _ in free]
     with pytest.raises(InputError, match="taken by another benchmark"):
         free_cores(1)
     for one in taken:
         release(one)
+    assert free_cores_of_another_process(tmp_path) == (free or "taken by another benchmark")
+    release(cores)
+    assert free_cores_of_another_process(tmp_path) == free | {cores[0].number}
+    cores[:] = free_cores(1)
+
+
+def free_cores_of_another_process(locks: Path) -> set[int] | str:
+    """The cores that a second benchmark would get, or why it gets none."""
+    code = "from oclgen.bench.runner import free_cores\nprint(*[core.number for core in free_cores(None)])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(locks)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        assert "taken by another benchmark" in done.stderr
+        return "taken by another benchmark"
+    return {int(number) for number in done.stdout.split()}
 
 
 def test_a_child_keeps_its_core_even_if_the_benchmark_is_gone(cores: list[Core]) -> None:

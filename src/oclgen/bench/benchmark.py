@@ -1,4 +1,4 @@
-"""Run what a config declares and append one line per result; the same command again goes on where it stopped."""
+"""Run a benchmark config and append one record per result; the same command again continues where it stopped."""
 
 import json
 import math
@@ -15,17 +15,18 @@ from oclgen.bench.problems import BenchProblem, collect, digest
 from oclgen.bench.record import from_json
 from oclgen.bench.record_file import RecordFile
 from oclgen.bench.runner import FinishedChild, free_cores, release, run_jobs
+from oclgen.bench.shards import Shard
 from oclgen.cli.solve import parse_overrides
 from oclgen.errors import InputError
 from oclgen.planner import prepare
 
 SERIES = {"train": "training", "validation": "validation"}
-"""Groups of lines in `metrics.jsonl` whose losses are drawn, and what they are called."""
+"""Groups of lines in `metrics.jsonl` whose losses are drawn, and their names in the figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchProgress:
-    """How far a benchmark is; `left` is in seconds, None as long as there is nothing to judge by."""
+    """How far a benchmark is; `left` is in seconds, None before the first run has ended."""
 
     done: int
     total: int
@@ -34,63 +35,77 @@ class BenchProgress:
     error: str | None = None
 
 
+WHOLE = Shard()
+
+
 def run_benchmark(
-    config: BenchConfig, config_file: Path, out: Path, workers: int | None = None
+    config: BenchConfig, config_file: Path, out: Path, workers: int | None = None, shard: Shard = WHOLE
 ) -> Iterator[BenchProgress]:
-    """Yield the progress before the first and after each run."""
-    problems = collect(config.problems, out)
+    """Run what has no record yet; yield the progress before the first run and after each."""
+    problems = shard.of(collect(config.problems, out))
     environment = {"machine": machine.describe(), "revision": machine.revision()}
-    with RecordFile(out) as journal:
+    with RecordFile(out) as records:
         keep_config(config_file, out / f"{config.name}.toml")
-        record_facts(config, problems, journal)
+        record_optima(problems, records)
+        if shard.number == 1:
+            record_training(config, records)
         solving = solve_jobs(config, problems, out)
-        jobs = [job for job in solving if job.id not in journal.ids]
+        jobs = [job for job in solving if job.id not in records.ids]
         check_runs(config, jobs)
-        jobs = [*estimate_jobs(config, problems, out, journal.ids), *jobs]
-        clock = RemainingTime(jobs, len(solving) - sum(job.line["kind"] == "run" for job in jobs))
-        yield BenchProgress(clock.before, clock.total, journal.broken, None)
-        if not jobs:
-            return
-        cores = free_cores(workers)
-        try:
-            for ended in run_jobs(jobs, cores):
-                error = store(ended, journal, environment)
-                clock.add(ended)
-                yield BenchProgress(
-                    clock.before + clock.done, clock.total, journal.broken, clock.left(len(cores)), error
-                )
-        finally:
-            release(cores)
+        jobs = [*estimate_jobs(config, problems, out, records.ids), *jobs]
+        time_left = RemainingTime(jobs, len(solving) - sum(job.line["kind"] == "run" for job in jobs))
+        yield time_left.progress(records.broken)
+        yield from run_recorded(jobs, records, environment, time_left, workers)
+
+
+def run_recorded(
+    jobs: list[BenchJob],
+    records: RecordFile,
+    environment: Mapping[str, Any],
+    time_left: "RemainingTime",
+    workers: int | None,
+) -> Iterator[BenchProgress]:
+    """Run the jobs on free cores and record each as it ends."""
+    if not jobs:
+        return
+    cores = free_cores(workers)
+    try:
+        for child in run_jobs(jobs, cores):
+            error = store(child, records, environment)
+            time_left.add(child)
+            yield time_left.progress(records.broken, len(cores), error)
+    finally:
+        release(cores)
 
 
 def keep_config(file: Path, kept: Path) -> None:
-    """A copy beside the records, put there by rename; the file may be that copy."""
+    """Keep a copy beside the records; the file may be that copy."""
     temporary = kept.with_name(f".{kept.name}.tmp")
     temporary.write_bytes(file.read_bytes())
     temporary.replace(kept)
 
 
-def store(ended: FinishedChild, journal: RecordFile, environment: Mapping[str, Any]) -> str | None:
-    """Append what a child brought; return what is broken about it."""
-    line = ended.job.line
+def store(child: FinishedChild, records: RecordFile, environment: Mapping[str, Any]) -> str | None:
+    """Append a child's records; return what is broken about them."""
+    line = child.job.line
     if line["kind"] == "estimate":
-        lines, error = estimate_records(ended, environment)
+        lines, error = estimate_records(child, environment)
         for found in lines:
-            journal.append(found)
+            records.append(found)
         return error and f"estimates of {line['label']} on {line['domain']}: {error}"
-    record = run_record(ended, environment)
-    journal.append(record)
+    record = run_record(child, environment)
+    records.append(record)
     if record["outcome"] != "broken":
         return None
     return f"{record['label']} on {record['domain']}/{record['problem']}: {record['error']}"
 
 
 def check_runs(config: BenchConfig, jobs: list[BenchJob]) -> None:
-    """Refuse wrong settings and models of other domains now, not one by one through the night."""
+    """Refuse wrong settings and models of other domains before the first run."""
     checked: set[tuple[str, str, str]] = set()
     for job in jobs:
-        key = label, domain, place = job.line["label"], job.line["domain"], job.line["set"]
-        rows = [run for run in config.runs if run.label == label and place in run.sets]
+        key = label, domain, problem_set = job.line["label"], job.line["domain"], job.line["set"]
+        rows = [run for run in config.runs if run.label == label and problem_set in run.sets]
         run = next((run for run in rows if domain in (run.domains or (domain,))), None)
         if run is None or key in checked:
             continue
@@ -110,41 +125,45 @@ def check_runs(config: BenchConfig, jobs: list[BenchJob]) -> None:
 
 
 class RemainingTime:
-    """Judges the time left by how much of their limits the jobs so far have used."""
+    """Estimates the time left from the share of their limits that the runs so far have used."""
 
     def __init__(self, jobs: list[BenchJob], before: int) -> None:
-        self.before = before
-        self.total = before + len(jobs)
-        self.done = 0
-        self._open = sum(job.seconds for job in jobs if job.line["kind"] == "run")
+        self._done = before
+        self._total = before + len(jobs)
+        self._to_run = sum(job.seconds for job in jobs if job.line["kind"] == "run")
         self._allowed = self._used = 0.0
 
-    def add(self, ended: FinishedChild) -> None:
-        self.done += 1
-        if ended.job.line["kind"] == "run":
-            self._open -= ended.job.seconds
-            self._allowed += ended.job.seconds
-            self._used += ended.wall_seconds
+    def add(self, child: FinishedChild) -> None:
+        self._done += 1
+        if child.job.line["kind"] == "run":
+            self._to_run -= child.job.seconds
+            self._allowed += child.job.seconds
+            self._used += child.wall_seconds
 
-    def left(self, workers: int) -> float | None:
-        return self._open * self._used / self._allowed / workers if self._allowed else None
+    def progress(self, broken: int, workers: int = 1, error: str | None = None) -> BenchProgress:
+        left = self._to_run * self._used / self._allowed / workers if self._allowed else None
+        return BenchProgress(self._done, self._total, broken, left, error)
 
 
-def record_facts(config: BenchConfig, problems: list[BenchProblem], journal: RecordFile) -> None:
-    """Optima that are known beforehand, training curves, and loops of self-improvement."""
+def record_optima(problems: list[BenchProblem], records: RecordFile) -> None:
+    """Record the optima that came with the problems."""
     for problem in problems:
         line = {"kind": "optimum", "fingerprint": problem.fingerprint, "length": problem.optimum}
-        if problem.optimum is not None and digest(line) not in journal.ids:
-            journal.append({**line, "id": digest(line), "domain": problem.domain, "problem": problem.name})
+        if problem.optimum is not None and digest(line) not in records.ids:
+            records.append({**line, "id": digest(line), "domain": problem.domain, "problem": problem.name})
+
+
+def record_training(config: BenchConfig, records: RecordFile) -> None:
+    """Record training curves and self-improvement loops, as far as they exist."""
     for spec in config.training:
         series = read_metrics(Path(spec.metrics.format(domain=spec.domain)))
         line = curve_line(spec, series)
-        if series and line["id"] not in journal.ids:
-            journal.append(line)
+        if series and line["id"] not in records.ids:
+            records.append(line)
     for loop in config.loops:
         found = loop_line(loop)
-        if found is not None and found["id"] not in journal.ids:
-            journal.append(found)
+        if found is not None and found["id"] not in records.ids:
+            records.append(found)
 
 
 def curve_line(spec: TrainingSpec, series: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,7 +172,7 @@ def curve_line(spec: TrainingSpec, series: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_metrics(path: Path) -> dict[str, list[list[float]]]:
-    """(step, value) pairs per series from a training run's `metrics.jsonl`; empty where there is none."""
+    """(step, value) pairs per series from a training run's `metrics.jsonl`; empty if there is none."""
     series: dict[str, list[list[float]]] = {}
     if not path.exists():
         return series
@@ -169,7 +188,7 @@ def read_metrics(path: Path) -> dict[str, list[list[float]]]:
 
 
 def loop_line(spec: LoopSpec) -> dict[str, Any] | None:
-    """The figures of a loop's `loop.json`; None where there is none."""
+    """The figures of a loop's `loop.json`; None if there is none."""
     path = Path(spec.loop.format(domain=spec.domain))
     if not path.exists():
         return None

@@ -1,10 +1,10 @@
-"""What a benchmark consists of, as declared in TOML: problems x methods x seeds, optima, estimates, training curves,
-loops of self-improvement.
+"""The config of a benchmark, in TOML: problems x methods x seeds, optima, estimates, training curves, self-improvement
+loops.
 
     title = "..."
     memory_limit = "4G"
 
-    [[problems]]                  # drawn from a domain's distribution ...
+    [[problems]]                  # drawn from a domain's generator ...
     domain = "blocksworld"
     count = 50
     seed = 7
@@ -49,18 +49,18 @@ class ProblemSource:
     domain: str
     set: str = "main"
     count: int = 0
-    """How many; 0 takes all that a folder or a split has."""
+    """How many; 0 takes all problems of a folder or a split."""
     seed: int = 7
-    """Of the draw; training never uses this one."""
+    """Of the generator; training never uses this one."""
     ranges: tuple[str, ...] = ()
     """Overridden generator ranges, as in `oclgen generate --set`."""
     data: str = ""
     split: str = "test"
     folder: str = ""
     exclude: tuple[str, ...] = ()
-    """Data sets whose problems must not be among these, whatever their objects are called."""
+    """Data sets whose problems must not be among these, even with other object names."""
     skip: tuple[str, ...] = ()
-    """Names of draws to pass over: those known to be in a training set that not everybody has at hand."""
+    """Names of generated problems to skip: those known to be in a training set that is not at hand."""
 
     def __post_init__(self) -> None:
         if self.data and self.folder:
@@ -78,15 +78,15 @@ class RunSpec:
     profile: str = "extended"
     settings: tuple[str, ...] = ()
     model: str = ""
-    """A model folder; empty is the shipped model of the domain."""
+    """A model folder; empty means the shipped model of the domain."""
     time_limits: tuple[str, ...] = ("10s",)
     iterations: int = 0
-    """Stop after so many search iterations; 0 is no such limit."""
+    """Stop after this many search iterations; 0 means no such limit."""
     seeds: int = 1
     """Random seeds 0, 1, ..."""
     sets: tuple[str, ...] = ("main",)
     domains: tuple[str, ...] = ()
-    """Only these; empty is all."""
+    """Only these; empty means all."""
 
     def __post_init__(self) -> None:
         check_choice(f"run {self.label!r}", "method", self.method, METHODS)
@@ -97,13 +97,14 @@ class RunSpec:
 
 @dataclass(frozen=True, slots=True)
 class OptimaSpec:
-    """Prove optima where none is known yet, with LM-cut or, where that proves more, with breadth-first search."""
+    """Prove optima that are not known yet, with LM-cut or breadth-first search."""
 
     time_limit: str
     memory_limit: str = "8G"
     sets: tuple[str, ...] = ("main",)
     domains: tuple[str, ...] = ()
-    breadth_first: tuple[str, ...] = ()  # the domains of the latter
+    breadth_first: tuple[str, ...] = ()
+    """The domains in which breadth-first search proves more than LM-cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,13 @@ class EstimateSpec:
 
     label: str = "heuristic"
     model: str = ""
+    profile: str = "extended"
+    """Under `paper` the percentile is the paper's for the domain, not the one in the model's `solve.toml`."""
     sets: tuple[str, ...] = ("main",)
     domains: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_choice(f"estimates {self.label!r}", "profile", self.profile, PROFILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ class TrainingSpec:
 
 @dataclass(frozen=True, slots=True)
 class LoopSpec:
-    """A loop of self-improvement whose own tests (`loop.json`) become a table and a figure."""
+    """A self-improvement loop whose own tests (`loop.json`) become a table and a figure."""
 
     label: str
     domain: str
@@ -183,7 +189,7 @@ def parts(kind: type[Part], table: Mapping[str, Any], key: str, path: Path) -> t
 
 
 def check_labels(config: BenchConfig, path: Path) -> None:
-    """The same label twice on the same problems would mix two methods in one row; sets must exist."""
+    """One label on the same problems twice would mix two methods in one row. Sets must exist."""
     sets = {source.set for source in config.problems}
     used: set[tuple[str, str, str]] = set()
     for run in config.runs:
@@ -197,7 +203,7 @@ def check_labels(config: BenchConfig, path: Path) -> None:
 
 
 def check_loops(config: BenchConfig, path: Path) -> None:
-    """Of two loops with one label only the last would be shown."""
+    """Only the last of two loops with one label would be shown."""
     used: set[tuple[str, str]] = set()
     for spec in config.loops:
         if (spec.label, spec.domain) in used:

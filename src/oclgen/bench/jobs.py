@@ -1,10 +1,11 @@
-"""From a config to the child processes it asks for, each with an id that stays the same however often one asks.
+"""The child processes that a config asks for, each with an id.
 
 The id covers everything that can change the result: problem, label, method, profile, settings, the weights of the
-model, seed and limits. What already has a record is not run again.
+model, seed and limits. A job whose id has a record is not run again.
 """
 
 import hashlib
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -37,10 +38,10 @@ class BenchJob:
 
 
 def solve_jobs(config: BenchConfig, problems: Iterable[BenchProblem], out: Path) -> list[BenchJob]:
-    """Problem by problem through all domains, so that a benchmark that was cut short is still balanced; proofs last."""
+    """Problem by problem through all domains, so that a benchmark that is cut short is still balanced; proofs last."""
     problems = [absolute(problem, out) for problem in problems]
     runs = [
-        job(config, problem, run, limit, seed)
+        solve_job(config, problem, run, limit, seed)
         for problem in interleaved(problems)
         for run in config.runs
         if problem.set in run.sets and problem.domain in (run.domains or (problem.domain,))
@@ -67,7 +68,7 @@ def proof_jobs(config: BenchConfig, problems: list[BenchProblem]) -> list[BenchJ
     spec = config.optima
     lmcut, bfs = (RunSpec(method, method, time_limits=(spec.time_limit,)) for method in OPTIMAL)
     return [
-        job(
+        solve_job(
             config,
             problem,
             bfs if problem.domain in spec.breadth_first else lmcut,
@@ -82,7 +83,7 @@ def proof_jobs(config: BenchConfig, problems: list[BenchProblem]) -> list[BenchJ
     ]
 
 
-def job(
+def solve_job(
     config: BenchConfig, problem: BenchProblem, run: RunSpec, limit: str, seed: int, memory_limit: int | None = None
 ) -> BenchJob:
     memory_limit = memory_limit or config.memory_limit
@@ -117,7 +118,7 @@ def job(
 def solve_command(
     problem: BenchProblem, run: RunSpec, seed: int, limit: float, memory_limit: int, model: Path | None
 ) -> tuple[str, ...]:
-    """`oclgen solve` as a user would call it, writing into the folder it runs in."""
+    """`oclgen solve` as a user would call it, writing into its working folder."""
     command = [sys.executable, "-m", "oclgen", "solve", problem.domain_file, problem.problem_file]
     command += ["--method", run.method, "--profile", run.profile, "--random-seed", str(seed)]
     command += ["--overall-time-limit", f"{limit}s", "--overall-memory-limit", f"{memory_limit >> 10}K"]
@@ -147,12 +148,22 @@ def shipped_model(domain_file: str) -> Path:
 
 @cache
 def model_digest(folder: Path) -> str:
-    """Of the weights and of the settings that go with them: a model trained further is another model."""
+    """A digest of the weights and of `solve.toml`: a model that was trained further is another model."""
     hashed = hashlib.blake2b(digest_size=8)
     for file in (*sorted(folder.glob("*/weights.safetensors")), folder / "solve.toml"):
         if file.exists():
             hashed.update(file.read_bytes())
     return hashed.hexdigest()
+
+
+@cache
+def model_loops(folder: Path) -> int | None:
+    """How many self-improvement loops a model's heuristic has gone through; None if its folder does not say."""
+    try:
+        recipe = json.loads((folder / "heuristic" / "recipe.json").read_text(encoding="utf-8"))
+        return int(recipe.get("improved", {}).get("iteration", 0))
+    except (OSError, ValueError, AttributeError, TypeError):
+        return None
 
 
 def estimate_jobs(config: BenchConfig, problems: Iterable[BenchProblem], out: Path, known: set[str]) -> list[BenchJob]:
@@ -165,16 +176,16 @@ def estimate_jobs(config: BenchConfig, problems: Iterable[BenchProblem], out: Pa
             if problem.set in spec.sets and problem.domain in (spec.domains or (problem.domain,))
         ]
         for _, group in groupby(wanted, key=lambda problem: (problem.set, problem.domain)):
-            open_problems = [problem for problem in group if estimate_line(config, spec, problem)["id"] not in known]
-            if open_problems:
-                jobs.append(estimate_job(config, spec, open_problems))
+            missing = [problem for problem in group if estimate_line(config, spec, problem)["id"] not in known]
+            if missing:
+                jobs.append(estimate_job(config, spec, missing))
     return jobs
 
 
 def estimate_job(config: BenchConfig, spec: EstimateSpec, problems: list[BenchProblem]) -> BenchJob:
     lines = [estimate_line(config, spec, problem) for problem in problems]
     model = model_folder(spec.model, problems[0])
-    command = (sys.executable, "-m", "oclgen.bench.estimates", str(model), RESULT_NAME)
+    command = (sys.executable, "-m", "oclgen.bench.estimates", str(model), spec.profile, RESULT_NAME)
     files = tuple(name for problem in problems for name in (problem.domain_file, problem.problem_file))
     return BenchJob(
         digest([line["id"] for line in lines]),
@@ -195,9 +206,13 @@ def estimate_line(config: BenchConfig, spec: EstimateSpec, problem: BenchProblem
         "label": spec.label,
         "model_digest": model_digest(model),
     }
+    if spec.profile != "extended":
+        identity["profile"] = spec.profile
     return {
         **identity,
         "id": digest(identity),
+        "profile": spec.profile,
+        "loops": model_loops(model),
         "config": config.name,
         "domain": problem.domain,
         "problem": problem.name,

@@ -1,9 +1,13 @@
-"""Where and with what a run was made: processor, system, revision."""
+"""The machine and the revision that a run was made with, and how busy the machine was."""
 
 import os
 import platform
 import subprocess
 from pathlib import Path
+
+CPU_STATISTICS = Path("/proc/stat")
+BUSY_FIELDS = (0, 1, 2, 5, 6, 7)
+"""Fields of a `cpuN` line in `/proc/stat` that count busy time: user, nice, system, irq, softirq, steal."""
 
 
 def describe() -> str:
@@ -21,8 +25,29 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine() or "unknown processor"
 
 
+def load() -> float | None:
+    """The load average of the last minute; None where the system has none."""
+    try:
+        return round(os.getloadavg()[0], 2)
+    except (OSError, AttributeError):
+        return None
+
+
+def busy_seconds(core: int) -> float | None:
+    """How long a core has been busy since the machine started, whoever used it; None where the system does not say."""
+    try:
+        lines = CPU_STATISTICS.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        name, *ticks = line.split()
+        if name == f"cpu{core}" and len(ticks) > max(BUSY_FIELDS):
+            return float(sum(int(ticks[index]) for index in BUSY_FIELDS)) / os.sysconf("SC_CLK_TCK")
+    return None
+
+
 def revision() -> str:
-    """The commit of the checkout this package lies in, marked where the package differs from it."""
+    """The commit of the checkout this package lies in, marked if the package differs from it."""
     folder = Path(__file__).parent.parent
     commit = git(folder, "rev-parse", "--short=12", "HEAD")
     if not commit:

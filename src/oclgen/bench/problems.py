@@ -1,7 +1,7 @@
-"""The problems of a benchmark as files, each with the fingerprint that tells it from all others.
+"""The problems of a benchmark as files, each with a fingerprint that ignores object names.
 
-Problems are drawn, or taken from a data set or a folder; what occurs twice, or in a data set that is to be kept out,
-is left out. The list is written once beside the records, so that a benchmark goes on with exactly the same problems.
+Problems are generated, or taken from a data set or a folder, without duplicates and without those of excluded data
+sets. The list is written once beside the records, so that a benchmark continues with exactly the same problems.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class BenchProblem:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A problem that may still turn out to be a repetition."""
+    """A problem that may be a duplicate."""
 
     name: str
     text: str
@@ -46,7 +46,7 @@ class Candidate:
 
 
 def collect(sources: Iterable[ProblemSource], out: Path) -> list[BenchProblem]:
-    """All problems, written under `out`; read back instead where the same sources were collected before."""
+    """All problems, written under `out`; read back if the same sources were collected before."""
     sources = list(sources)
     asked = digest([asdict(source) for source in sources])
     path = out / LIST_NAME
@@ -155,7 +155,7 @@ def of_folder(path: Path) -> Iterator[Candidate]:
 
 
 def excluded(source: ProblemSource) -> set[str]:
-    """Fingerprints of the data sets that are to be kept out."""
+    """Fingerprints of the problems in excluded data sets."""
     from oclgen.data import dataset
 
     return {
@@ -166,11 +166,11 @@ def excluded(source: ProblemSource) -> set[str]:
 
 
 def file_name(name: str) -> str:
-    """Letters that are safe in a path."""
+    """A name with only letters that are safe in a path."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name)
 
 
 def absolute(problem: BenchProblem, out: Path) -> BenchProblem:
-    """The same with paths that hold wherever a child process runs."""
+    """The same problem with absolute paths, for child processes."""
     home = out.resolve()
     return replace(problem, domain_file=str(home / problem.domain_file), problem_file=str(home / problem.problem_file))

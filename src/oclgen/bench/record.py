@@ -46,6 +46,15 @@ class RunRecord:
     teacher_length: int | None = None
     revision: str | None = None
     machine: str | None = None
+    settings: Mapping[str, Any] | None = None
+    cores: int | None = None
+    """Cores that the run could use; None in records that do not say."""
+    load: float | None = None
+    """The machine's load average when the run ended."""
+    lost_seconds: float | None = None
+    """Time that the run lost to other processes on its core."""
+    disturbed: bool | None = None
+    """Whether that was more than 2 % of its time."""
 
     @property
     def first_seconds(self) -> float | None:
@@ -79,6 +88,8 @@ class EstimateRecord:
     estimate: float
     distribution: tuple[tuple[int, float], ...]
     teacher_length: int | None = None
+    loops: int | None = None
+    """Self-improvement loops that the model has gone through; None in records that do not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +152,13 @@ def from_json(line: Mapping[str, Any]) -> Record:
     if isinstance(record, LoopRecord) and not record.iterations:
         raise ValueError("a loop without iterations")
     return record
+
+
+def record_key(line: Mapping[str, Any]) -> tuple[object, ...] | None:
+    """What a run or an estimate says something about: a later one with the same key replaces it. None for the rest."""
+    if line.get("kind") not in ("run", "estimate"):
+        return None
+    return tuple(line.get(name) for name in ("kind", "set", "domain", "label", "time_limit", "fingerprint", "seed"))
 
 
 def length_at(trace: Trace, seconds: float) -> int | None:

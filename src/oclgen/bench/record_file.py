@@ -1,7 +1,7 @@
-"""The file of records: whole lines, on disk before the next run begins, readable after any crash.
+"""The file of records, `records.jsonl`: whole lines, on disk before the next run begins, readable after any crash.
 
-A line is appended with one write and one fsync. A bench killed in the middle of a write leaves a torn last line,
-which is cut off when the journal is opened again; damage anywhere else is refused.
+A line is appended with one write and one fsync. A benchmark killed in the middle of a write leaves an incomplete last
+line, which is cut off when the file is opened again. Damage anywhere else is refused.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ class RecordFile:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._file)
-            raise InputError(f"{folder}: another benchmark is at work in this folder") from None
+            raise InputError(f"{folder}: another benchmark is running in this folder") from None
         self.ids: set[str] = set()
         self.broken = 0
         try:
@@ -41,8 +41,7 @@ class RecordFile:
             raise
 
     def append(self, line: Mapping[str, Any]) -> None:
-        text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n"
-        data = text.encode()
+        data = as_line(line)
         while data:
             data = data[os.write(self._file, data) :]
         os.fsync(self._file)
@@ -59,6 +58,10 @@ class RecordFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self._file)
+
+
+def as_line(line: Mapping[str, Any]) -> bytes:
+    return (json.dumps(line, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n").encode()
 
 
 def cut_torn_line(path: Path) -> None:
@@ -84,7 +87,7 @@ def end_of_last_line(file: int, size: int, block: int = 1 << 16) -> int:
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Every whole line as a dict; a torn last line is passed over."""
+    """Every whole line as a dict; a torn last line is skipped."""
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, text in enumerate(file, start=1):
             if not text.endswith("\n"):

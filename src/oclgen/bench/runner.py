@@ -1,7 +1,8 @@
-"""Timed child processes, one per core at a time, each bounded from outside as well.
+"""Timed child processes, one per core at a time, with limits on time and memory set from outside.
 
-A core belongs to one benchmark of the machine at a time (a lock that the children hold too), children are tied to
-their core and to this process, and one that has not ended a little after its limit is killed with its whole group.
+A core belongs to one benchmark of the machine at a time: the benchmark and its children hold a lock. Children are
+pinned to their core and die with this process. A child that is still running a little after its limit is killed with
+its process group.
 """
 
 import fcntl
@@ -16,17 +17,22 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from oclgen.bench import machine
 from oclgen.bench.jobs import BenchJob
 from oclgen.errors import InputError
 from oclgen.support.processes import die_with_parent
 
-LOOK_SECONDS = 0.02
+POLL_SECONDS = 0.02
 THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+MAX_LOST_SHARE = 0.02
+"""A run that loses more of its time to other processes is marked as disturbed."""
+CLOCK_SECONDS = 0.02
+"""Error of the core's busy time: two readings of a clock that ticks every 10 ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """A processor core that this process alone may time jobs on, as long as `lock` is open."""
+    """A processor core reserved for this process as long as `lock` is open."""
 
     number: int
     lock: int
@@ -34,7 +40,7 @@ class Core:
 
 @dataclass(frozen=True, slots=True)
 class FinishedChild:
-    """What is left of a child: its folder still holds what it wrote."""
+    """How a child ended; its folder still holds what it wrote."""
 
     job: BenchJob
     folder: Path
@@ -43,6 +49,18 @@ class FinishedChild:
     wall_seconds: float
     cpu_seconds: float
     peak_memory_kb: int
+    others_seconds: float | None = None
+    """How long other processes (or other virtual machines) kept its core busy; None if the system does not say."""
+
+    @property
+    def lost_seconds(self) -> float:
+        """Time in which the child did not run although it may have wanted to, because others used its core."""
+        waited = max(0.0, self.wall_seconds - self.cpu_seconds)
+        return waited if self.others_seconds is None else min(waited, max(0.0, self.others_seconds))
+
+    @property
+    def disturbed(self) -> bool:
+        return self.lost_seconds > MAX_LOST_SHARE * self.wall_seconds + CLOCK_SECONDS
 
     def last_error_line(self) -> str:
         """The last line on standard error."""
@@ -52,17 +70,18 @@ class FinishedChild:
 
 @dataclass(slots=True)
 class RunningChild:
-    """A child at work on a core."""
+    """A child process on its core."""
 
     job: BenchJob
     core: Core
     folder: tempfile.TemporaryDirectory[str]
     process: subprocess.Popen[bytes]
     started: float
+    busy_before: float | None
     killed: bool = False
 
-    def look(self) -> FinishedChild | None:
-        """Whether it has ended; kills it when it is overdue."""
+    def poll(self) -> FinishedChild | None:
+        """The finished child, or None while it runs; kills it when it is overdue."""
         pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
         now = time.monotonic()
         if pid == 0:
@@ -72,15 +91,24 @@ class RunningChild:
             return None
         self.process.returncode = os.waitstatus_to_exitcode(status)
         self.kill()  # whatever the child left behind in its group
+        cpu_seconds = usage.ru_utime + usage.ru_stime
         return FinishedChild(
             self.job,
             Path(self.folder.name),
             self.process.returncode,
             self.killed,
             now - self.started,
-            usage.ru_utime + usage.ru_stime,
+            cpu_seconds,
             usage.ru_maxrss // (1024 if sys.platform == "darwin" else 1),
+            self.others_seconds(cpu_seconds),
         )
+
+    def others_seconds(self, cpu_seconds: float) -> float | None:
+        """The busy time of the core since the child started that was not the child's own."""
+        busy = machine.busy_seconds(self.core.number)
+        if busy is None or self.busy_before is None:
+            return None
+        return busy - self.busy_before - cpu_seconds
 
     def kill(self) -> None:
         try:
@@ -124,7 +152,7 @@ def release(cores: Sequence[Core]) -> None:
 
 
 def run_jobs(jobs: Sequence[BenchJob], cores: Sequence[Core]) -> Generator[FinishedChild, None, None]:
-    """Run all jobs, one per core at a time, and yield each when it has ended (its folder lasts until the next one)."""
+    """Run all jobs, one per core at a time; yield each as it ends (its folder lasts until the next)."""
     waiting = list(reversed(jobs))
     idle = list(cores)
     running: list[RunningChild] = []
@@ -133,21 +161,21 @@ def run_jobs(jobs: Sequence[BenchJob], cores: Sequence[Core]) -> Generator[Finis
             while waiting and idle:
                 running.append(start(waiting.pop(), idle.pop(0)))
             for child in list(running):
-                ended = child.look()
-                if ended is not None:
+                finished = child.poll()
+                if finished is not None:
                     running.remove(child)
                     idle.append(child.core)
                     with child.folder:
-                        yield ended
+                        yield finished
             if running:
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
     finally:
         for child in running:
             child.abandon()
 
 
 def start(job: BenchJob, core: Core) -> RunningChild:
-    """The child in a session and a folder of its own, on its core, with one thread and a bound on memory."""
+    """Start the child in its own session and folder, on its core, with one thread and a memory limit."""
     parent = os.getpid()
     folder = tempfile.TemporaryDirectory(prefix="oclgen-bench-")
 
@@ -158,6 +186,7 @@ def start(job: BenchJob, core: Core) -> RunningChild:
         bound = job.memory * 5 // 4 + (512 << 20)
         resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
 
+    busy_before = machine.busy_seconds(core.number)
     with (Path(folder.name) / "stdout").open("wb") as out, (Path(folder.name) / "stderr").open("wb") as errors:
         process = subprocess.Popen(
             job.command,
@@ -170,4 +199,4 @@ def start(job: BenchJob, core: Core) -> RunningChild:
             pass_fds=(core.lock,),
             preexec_fn=prepare,  # safe: this process has one thread
         )
-    return RunningChild(job, core, folder, process, time.monotonic())
+    return RunningChild(job, core, folder, process, time.monotonic(), busy_before)

@@ -22,6 +22,7 @@ VERBS = {
     "improve": "Make a model better: search, learn from the plans found, repeat.",
     "learn": "From a folder with a domain and problems to a ready model.",
     "bench": "Run methods on problems as a config declares; one record per run.",
+    "merge": "Join the records of a benchmark that was run in parts.",
     "report": "Tables and figures from a benchmark's records.",
 }
 

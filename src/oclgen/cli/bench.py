@@ -12,7 +12,8 @@ from oclgen.support.settings import format_duration
 @click.option("--config", "config_file", type=click.Path(path_type=Path), required=True, metavar="FILE")
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where the records go.")
 @click.option("--workers", type=click.IntRange(min=1), help="Cores to use (default: all that are free).")
-def command(config_file: Path, out: Path, workers: int | None) -> None:
+@click.option("--shard", default="1/1", metavar="I/N", help="Run only part I of N; join the parts by `oclgen merge`.")
+def command(config_file: Path, out: Path, workers: int | None, shard: str) -> None:
     """Run every method on every problem that FILE declares, one run per core at a time.
 
     Each run is a process of its own and leaves one line in DIR/records.jsonl. The same command again goes on where
@@ -20,9 +21,10 @@ def command(config_file: Path, out: Path, workers: int | None) -> None:
     """
     from oclgen.bench.benchmark import BenchProgress, run_benchmark
     from oclgen.bench.config import read_config
+    from oclgen.bench.shards import Shard
 
     progress, line = BenchProgress(0, 0, 0, None), LiveLine()
-    for progress in run_benchmark(read_config(config_file), config_file, out, workers):
+    for progress in run_benchmark(read_config(config_file), config_file, out, workers, Shard.parse(shard)):
         if progress.error:
             line.say(f"BROKEN: {progress.error}")
         left = "?" if progress.left is None else format_duration(progress.left)

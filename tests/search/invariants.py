@@ -1,4 +1,4 @@
-"""What must hold of a search graph at any moment, checked by brute force; `CheckedGraph` does so all the time."""
+"""Invariants of the search graph, checked by brute force; `CheckedGraph` checks them after every operation."""
 
 from collections import deque
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def check_best_plan(graph: SearchGraph, task: Task) -> None:
 
 
 class CheckedGraph(SearchGraph):
-    """A search graph that checks itself after every operation and remembers which nodes were selected."""
+    """A search graph that checks itself after every operation and records which nodes were selected."""
 
     def __init__(
         self, initial_state: State, is_goal: Callable[[State], bool], counters: Counters, order: Order = "depth"
@@ -122,7 +122,7 @@ class CheckedGraph(SearchGraph):
 
 
 def keep_graphs(monkeypatch: Any, *modules: str) -> list[CheckedGraph]:
-    """Make the searches of these modules use checked graphs, and hand out the graphs they make."""
+    """Make the searches of these modules use checked graphs; the list collects the graphs they create."""
     graphs: list[CheckedGraph] = []
 
     def make(*arguments: Any) -> CheckedGraph:

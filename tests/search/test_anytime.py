@@ -43,13 +43,13 @@ def test_the_first_limit_reached_names_the_ending() -> None:
         assert budget.ending is ending
 
 
-def test_in_the_middle_of_an_iteration_the_iteration_limit_is_not_asked() -> None:
+def test_the_iteration_limit_is_not_checked_in_the_middle_of_an_iteration() -> None:
     budget = Budget(iterations=0)
     assert not budget.exhausted()
     assert budget.exhausted(0)
 
 
-def test_an_interrupted_budget_stays_so() -> None:
+def test_an_interrupted_budget_stays_interrupted() -> None:
     budget = Budget(seconds=0.0)
     budget.interrupt()
     assert budget.exhausted()

@@ -8,7 +8,7 @@ from tests.toy import NumberLine, ScriptedPolicy, replays_to_goal
 
 LEAP, UP = Step(("leap",), 1.0), Step(("up",), 1.0)
 SHORT_SIGHTED: dict[int, list[Rollout]] = {0: [(LEAP,), (UP,)], 5: [(LEAP,)], 10: [(UP, UP)]}
-"""On the line from 0 to 12 no rollout reaches the goal, but three in a row do; the one that goes to 1 is stuck."""
+"""From 0 to 12 no single rollout reaches the goal, but three chained ones do. From 1 there is no rollout."""
 
 
 def test_rollouts_that_are_shorter_than_plans_are_chained() -> None:
@@ -21,12 +21,12 @@ def test_rollouts_that_are_shorter_than_plans_are_chained() -> None:
 
 
 @pytest.mark.parametrize("links", [1, 2])
-def test_no_chain_is_longer_than_asked_for(links: int) -> None:
+def test_no_more_rollouts_are_chained_than_the_setting_says(links: int) -> None:
     policy = ScriptedPolicy(SHORT_SIGHTED)
     result = solve(NumberLine(), policy, None, BestOfNSettings(2, links), method="best-of-n", iterations=1)
     assert result.plan is None and len(policy.calls) == links
 
 
-def test_a_chain_has_at_least_one_link() -> None:
+def test_fewer_than_one_rollout_per_plan_is_refused() -> None:
     with pytest.raises(InputError, match="links must be at least 1"):
         BestOfNSettings(links=0)

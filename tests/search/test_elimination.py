@@ -1,4 +1,4 @@
-"""Leaving out what a plan can do without."""
+"""Action elimination."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ UP, DOWN, LEAP = ("up",), ("down",), ("leap",)
 
 
 def valid_plan(walk: list[Action]) -> tuple[Action, ...]:
-    """What can be taken of a walk, then on to the goal."""
+    """The applicable actions of a walk, then steps to the goal."""
     state, taken = 0, list[Action]()
     for action in walk:
         successor = LINE.apply(state, action)
@@ -24,7 +24,7 @@ def valid_plan(walk: list[Action]) -> tuple[Action, ...]:
 
 
 @given(st.lists(st.sampled_from([UP, DOWN, LEAP]), max_size=30))
-def test_what_is_left_is_a_plan_of_the_same_actions_in_their_order(walk: list[Action]) -> None:
+def test_the_rest_is_a_plan_with_the_same_actions_in_the_same_order(walk: list[Action]) -> None:
     plan = valid_plan(walk)
     left = eliminate_actions(LINE, plan, lambda: False)
     assert replays_to_goal(LINE, left)
@@ -32,7 +32,7 @@ def test_what_is_left_is_a_plan_of_the_same_actions_in_their_order(walk: list[Ac
     assert all(action in remaining for action in left)
 
 
-def test_without_time_the_plan_stays_as_it_is() -> None:
+def test_without_time_the_plan_does_not_change() -> None:
     plan = (UP, DOWN, LEAP, LEAP, UP, UP)
     assert eliminate_actions(LINE, plan, lambda: True) == plan
     assert eliminate_actions(LINE, plan, lambda: False) == (LEAP, LEAP, UP, UP)

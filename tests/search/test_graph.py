@@ -10,8 +10,8 @@ from tests.toy import DigraphTask, random_digraph
 ORDERS: list[Order] = ["depth", "f", "h"]
 
 
-def expand_randomly(graph: CheckedGraph, task: DigraphTask, rng: random.Random) -> None:
-    """One operation of the kinds that searches do."""
+def change_randomly(graph: CheckedGraph, task: DigraphTask, rng: random.Random) -> None:
+    """One random operation of the kinds that searches use."""
     node = rng.randrange(len(graph))
     operation = rng.choice(["add", "add", "add", "expand", "extract", "extract", "revalue", "revive", "horizon"])
     if operation in ("add", "expand") and not graph.is_goal(node):
@@ -31,14 +31,14 @@ def expand_randomly(graph: CheckedGraph, task: DigraphTask, rng: random.Random) 
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_books_agree_with_brute_force_after_every_operation_on_random_graphs(order: Order) -> None:
+def test_the_graph_agrees_with_brute_force_after_every_operation(order: Order) -> None:
     for seed in range(150):
         rng = random.Random(seed)
         vertices = rng.randint(2, 14)
         task = random_digraph(rng, vertices, rng.randint(vertices, 3 * vertices), goals=2)
         graph = CheckedGraph(task.initial_state, task.is_goal, Counters(), order)
         for _ in range(40):
-            expand_randomly(graph, task, rng)
+            change_randomly(graph, task, rng)
 
 
 def chain_graph(length: int) -> tuple[SearchGraph, Counters]:
@@ -50,7 +50,7 @@ def chain_graph(length: int) -> tuple[SearchGraph, Counters]:
     return graph, counters
 
 
-def test_a_shorter_path_lowers_everything_reachable_below_it() -> None:
+def test_a_shorter_path_lowers_g_of_all_descendants() -> None:
     graph, _ = chain_graph(6)
     graph.connect(ROOT, ("go", "4"), 4)
     assert [graph.g(node) for node in range(7)] == [0, 1, 2, 3, 1, 2, 3]
@@ -86,7 +86,7 @@ def test_a_goal_is_never_open_even_when_a_shorter_path_to_it_is_found() -> None:
     assert graph.h(2) == 0
 
 
-def test_the_node_of_least_h_leaves_its_depth_first_and_equals_leave_in_order_of_arrival() -> None:
+def test_a_depth_gives_its_node_of_least_h_first_and_the_older_one_on_a_tie() -> None:
     graph = SearchGraph("root", lambda state: False, Counters())
     for state, h in [("a", 3.0), ("b", 1.0), ("c", 2.0), ("d", 1.0)]:
         graph.add(ROOT, (state,), state, h, evaluated=True)
@@ -95,7 +95,7 @@ def test_the_node_of_least_h_leaves_its_depth_first_and_equals_leave_in_order_of
     assert graph.extract(1) is None
 
 
-def test_one_list_is_ordered_by_f_with_ties_for_the_lower_h() -> None:
+def test_one_list_is_ordered_by_f_and_on_a_tie_by_h() -> None:
     graph = SearchGraph("root", lambda state: False, Counters(), "f")
     graph.extract(0)
     a = graph.add(ROOT, ("a",), "a", 4.0, evaluated=True)
@@ -104,7 +104,7 @@ def test_one_list_is_ordered_by_f_with_ties_for_the_lower_h() -> None:
     assert [graph.extract(0) for _ in range(3)] == [b, a, c]
 
 
-def test_extraction_passes_over_nodes_at_the_horizon() -> None:
+def test_extraction_skips_nodes_at_the_horizon() -> None:
     graph, _ = chain_graph(3)
     assert graph.extract(2, horizon=2) is None
     assert not graph.is_open(2)
@@ -125,7 +125,7 @@ def test_the_heuristics_own_value_replaces_a_backed_up_one_and_backed_up_ones_on
     assert graph.h(node) == 9.0
 
 
-def test_a_new_value_changes_the_place_in_the_open_list() -> None:
+def test_a_new_value_changes_the_order_of_the_open_list() -> None:
     graph = SearchGraph("root", lambda state: False, Counters())
     a = graph.add(ROOT, ("a",), "a", 2.0, evaluated=False)
     b = graph.add(ROOT, ("b",), "b", 3.0, evaluated=False)
@@ -143,7 +143,7 @@ def test_revive_opens_closed_nodes_that_are_not_expanded() -> None:
     assert [graph.is_revived(node) for node in range(4)] == [True, False, True, False]
 
 
-def test_revive_leaves_nodes_too_deep_for_a_shorter_plan() -> None:
+def test_revive_leaves_nodes_closed_that_are_too_deep_for_a_shorter_plan() -> None:
     graph = SearchGraph(0, lambda state: state == 3, Counters())
     for state in range(1, 4):
         graph.add(state - 1, ("go",), state, 0.0, evaluated=True)
@@ -153,6 +153,6 @@ def test_revive_leaves_nodes_too_deep_for_a_shorter_plan() -> None:
     assert [graph.is_open(node) for node in range(4)] == [True, True, False, False]
 
 
-def test_asking_for_a_plan_before_there_is_one_is_an_error() -> None:
+def test_there_is_no_best_plan_before_a_goal_is_known() -> None:
     with pytest.raises(ValueError, match="no goal"):
         chain_graph(2)[0].get_best_plan()

@@ -47,7 +47,7 @@ def test_children_widen_with_the_visits() -> None:
     assert allowed == [1, 2, 2, 3, 4]
 
 
-def test_the_tree_opens_the_likeliest_children_first() -> None:
+def test_the_likeliest_children_are_added_first() -> None:
     policy = ScriptedPolicy({}, priors={0: {("go", str(target)): float(target) for target in range(1, 31)}})
     solve(FAN, policy, RandomHeuristic(), method="mcts", iterations=3)
     assert [call["states"] for call in policy.calls] == [[0], [30], [29]]

@@ -1,4 +1,4 @@
-"""What every registered method promises, whatever its algorithm."""
+"""What holds for every registered method."""
 
 import random
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ ALL = sorted(METHODS)
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_it_solves_random_tasks_with_valid_and_ever_shorter_plans(method: str) -> None:
+def test_it_solves_random_tasks_with_valid_plans_each_shorter_than_the_one_before(method: str) -> None:
     solved = 0
     for seed in range(60):
         task = random_digraph(random.Random(seed), 12, 24, goals=2)
@@ -40,7 +40,7 @@ def test_it_solves_random_tasks_with_valid_and_ever_shorter_plans(method: str) -
 
 @pytest.mark.parametrize("method", ALL)
 def test_it_claims_exhaustion_only_when_the_plan_is_optimal_or_there_is_none(method: str) -> None:
-    iterations = 10 if method == "best-of-n" else 400  # Best-of-N never comes to an end by itself
+    iterations = 10 if method == "best-of-n" else 400  # Best-of-N never ends by itself
     for seed in range(60):
         task = random_digraph(random.Random(500 + seed), 9, 16, goals=1)
         result = solve(task, WanderingPolicy(), RandomHeuristic(seed), method=method, iterations=iterations, seed=seed)
@@ -93,7 +93,7 @@ def test_it_stops_when_interrupted_from_inside_a_model(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_it_spends_nothing_on_a_budget_that_is_spent(method: str) -> None:
+def test_it_calls_no_heuristic_when_the_time_is_up_at_the_start(method: str) -> None:
     policy, heuristic = WanderingPolicy(), RandomHeuristic()
     result = solve(NumberLine(), policy, heuristic, method=method, budget=Budget(seconds=0.0))
     assert result.ending is Ending.TIME
@@ -101,7 +101,7 @@ def test_it_spends_nothing_on_a_budget_that_is_spent(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_a_start_that_is_a_goal_gives_the_empty_plan(method: str) -> None:
+def test_an_initial_state_that_is_a_goal_gives_the_empty_plan(method: str) -> None:
     result = solve(NumberLine(start=3, goal=3), None, None, method=method)
     assert (result.plan, result.ending) == ((), Ending.EXHAUSTED)
 

@@ -9,7 +9,7 @@ from oclgen.search.open_lists import SLACK, OpenLists
 
 
 class OpenListsAgainstDictionaries(RuleBasedStateMachine):
-    """The same operations on the real thing and on a dictionary; `first` must be the least (priority, arrival)."""
+    """The same operations on `OpenLists` and on a dictionary; `first` must have the least (priority, arrival)."""
 
     @initialize(nodes=st.integers(1, 12))
     def start(self, nodes: int) -> None:
@@ -52,7 +52,7 @@ TestOpenLists = OpenListsAgainstDictionaries.TestCase
 TestOpenLists.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 
 
-def test_dead_entries_do_not_pile_up() -> None:
+def test_dead_entries_are_removed() -> None:
     lists = OpenLists()
     rng = random.Random(0)
     for node in range(10):

@@ -126,7 +126,7 @@ def test_settings_reach_the_search_and_unknown_or_mistyped_ones_are_refused(mode
     assert prepared.settings["percentile"] is None
     with pytest.raises(InputError, match="unknown setting 'speed'"):
         planner.prepare(DOMAIN, blocks(4), model=model, settings={"speed": 9})
-    with pytest.raises(InputError, match="n_init must be int"):
+    with pytest.raises(InputError, match="n_init must be of type int"):
         planner.prepare(DOMAIN, blocks(4), model=model, settings={"n_init": "many"})
 
 

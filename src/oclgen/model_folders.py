@@ -4,7 +4,6 @@ A model folder holds `policy/` and `heuristic/` (checkpoints) and may hold `solv
 suit it. Shipped models lie in `pretrained/<domain>/`.
 """
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from oclgen.domains import catalog
 from oclgen.errors import InputError
 from oclgen.pddl.domain import read_domain
 from oclgen.pddl.model import DomainInfo
+from oclgen.support.settings import read_table
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 
@@ -57,12 +57,7 @@ def model_domain(folder: Path) -> DomainInfo:
 def model_settings(folder: Path) -> dict[str, Any]:
     """What the model's `solve.toml` says, if it has one."""
     path = folder / "solve.toml"
-    if not path.exists():
-        return {}
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: {error}") from None
+    return read_table(path) if path.exists() else {}
 
 
 def find_spec(domain: DomainInfo) -> catalog.DomainSpec | None:

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from oclgen.classical.planners import PLANNERS as CLASSICAL
 from oclgen.errors import InputError, InvalidPlanError
@@ -30,6 +30,7 @@ from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult
 from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import PROFILES, OclgenSettings, Settings
 from oclgen.shorten.given import beginning_with
+from oclgen.support.settings import check_values
 
 METHODS = (*LEARNED, *CLASSICAL)
 REPLANNERS = ("lama", "bfs")
@@ -247,28 +248,6 @@ def resolve(base: Settings, layers: list[Mapping[str, Any]], overrides: Mapping[
         merged = {key: value for key, value in merged.items() if key in use_keys | {"pass_through"}}
     merged |= overrides
     return (
-        replace(base, **typed(type(base), merged)),
-        replace(ModelUse(), **typed(ModelUse, merged)),
+        replace(base, **check_values(type(base), merged)),
+        replace(ModelUse(), **check_values(ModelUse, merged)),
     )
-
-
-def typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the values that a settings class has fields for, checked against the fields' types."""
-    hints = get_type_hints(kind)
-    chosen = {key: value for key, value in values.items() if key in hints}
-    words = {key for key, value in chosen.items() if value is None and "none" in get_args(hints[key])}
-    chosen |= dict.fromkeys(words, "none")  # `none` on the command line is nothing, unless it is a word of the setting
-    for key, value in chosen.items():
-        allowed = accepted(hints[key])
-        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-            names = " or ".join("none" if each is type(None) else each.__name__ for each in allowed)
-            raise InputError(f"setting {key} must be {names}, not {value!r}")
-    return chosen
-
-
-def accepted(hint: Any) -> tuple[type, ...]:
-    """The plain types that a field's annotation allows; whole numbers will do for floats."""
-    if get_origin(hint) is Literal:
-        return (str,)
-    plain = tuple(get_args(hint)) or (hint,)
-    return (*plain, int) if float in plain else plain

@@ -27,22 +27,22 @@ def test_the_papers_recipes_do_nothing_beyond_the_paper(path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("loops=3", "unknown key loops"),
-        ("search.beam=3", "unknown key search.beam"),
-        ("policy.model.layers=3", "unknown key policy.model"),
-        ("policy.optimizer.rate=3", "unknown key policy.optimizer.rate"),
+        ("loops=3", "unknown key 'loops'"),
+        ("search.beam=3", r"\[search\]: unknown key 'beam'"),
+        ("policy.model.layers=3", r"\[policy\]: unknown key 'model'"),
+        ("policy.optimizer.rate=3", r"\[policy\]: \[optimizer\]: unknown key 'rate'"),
         ("n_loop=0", "n_loop must be > 0"),
         ("problems.per_loop=0", "problems: all numbers must be > 0"),
         ("search.method=astar", "search.method must be one of oclgen, mcts"),
         ("search.method=mcts", "need search.method oclgen"),
         ("search={method = 'oclgen', time_limit = ''}", "give time_limit or iterations"),
-        ("search.time_limit=3", "search.time_limit is 3, must be of type str"),
+        ("search.time_limit=3", "time_limit must be of type str, not 3"),
         ("lessons.plans=0", "lessons.plans must be > 0"),
         ("lessons.teacher=-0.5", "must be >= 0"),
         ("evaluation.profile=best", "evaluation.profile must be one of"),
         ("policy.run.initial=/somewhere", "the loop itself sets"),
         ("policy.data.path=/somewhere", "the loop itself sets"),
-        ("problems.ranges=[3]", "problems.ranges is 3, must be of type str"),
+        ("problems.ranges=[3]", "ranges: each must be of type str, not 3"),
     ],
 )
 def test_a_bad_setting_is_refused_by_name(override: str, message: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oclgen.errors import InputError
-from oclgen.learn.settings import parse_time, read_settings, save_settings
+from oclgen.learn.settings import read_settings, save_settings
 
 CONFIGS = Path(__file__).parent.parent.parent / "configs"
 RECIPES = sorted(path for path in CONFIGS.glob("*/*.toml") if path.stem.startswith(("policy-", "heuristic-")))
@@ -32,12 +32,12 @@ def test_every_domain_has_its_recipes() -> None:
 
 
 def test_an_unknown_key_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"recipe.toml: unknown key model\.layer; known: .*layers"):
+    with pytest.raises(InputError, match=r"recipe.toml: \[model\]: unknown key 'layer' \(known: .*layers"):
         read_settings(recipe(tmp_path, "layer = 3\n"))
 
 
 def test_a_wrong_type_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"model.layers is '3', must be of type int"):
+    with pytest.raises(InputError, match=r"\[model\]: layers must be of type int, not '3'"):
         read_settings(recipe(tmp_path, 'layers = "3"\n'))
 
 
@@ -55,7 +55,7 @@ def test_a_wrong_type_is_refused(tmp_path: Path) -> None:
         ("run.precision=int8", "float32, bfloat16, float16"),
         ("run.save_every=soon", "not a duration"),
         ("kind=planner", "kind must be one of"),
-        ("model", "write overrides as"),
+        ("model", "write this as KEY=VALUE"),
         ("kind.x=1", "is not a table"),
     ],
 )
@@ -90,8 +90,3 @@ def test_saved_settings_read_back_equal(tmp_path: Path) -> None:
 def test_a_recipe_of_the_other_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="recipe for a policy, not for a heuristic"):
         read_settings(recipe(tmp_path), "heuristic")
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("", 0), ("30s", 30), ("1.5m", 90), ("2h", 7200), ("1d", 86400)])
-def test_durations(text: str, seconds: float) -> None:
-    assert parse_time(text) == seconds

@@ -16,9 +16,9 @@ from oclgen.bench.record import from_json
 from oclgen.bench.record_file import RecordFile
 from oclgen.bench.runner import FinishedChild, free_cores, release, run_jobs
 from oclgen.bench.shards import Shard
-from oclgen.cli.solve import parse_overrides
 from oclgen.errors import InputError
 from oclgen.planner import prepare
+from oclgen.support.settings import parse_overrides
 
 SERIES = {"train": "training", "validation": "validation"}
 """Groups of lines in `metrics.jsonl` whose losses are drawn, and their names in the figure."""

@@ -25,19 +25,15 @@ loops.
 Unknown keys are errors. `{domain}` in a model's path stands for the domain's name; paths start where the command runs.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
-
-from oclgen.cli.parameters import DURATION, MEMORY
-from oclgen.domains.defaults import check_keys, checked
 from oclgen.errors import InputError
 from oclgen.planner import METHODS
 from oclgen.search.settings import PROFILES
+from oclgen.support.settings import build, check_keys, parse_duration, parse_memory, read_table
 
 Part = TypeVar("Part")
 
@@ -92,7 +88,7 @@ class RunSpec:
         check_choice(f"run {self.label!r}", "method", self.method, METHODS)
         check_choice(f"run {self.label!r}", "profile", self.profile, PROFILES)
         for limit in self.time_limits:
-            seconds(limit)
+            parse_duration(limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,21 +153,16 @@ class BenchConfig:
 
 def read_config(path: Path) -> BenchConfig:
     """Raises `InputError` naming the file, the table and the key."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}") from error
+    table = read_table(path)
     known = [field.name for field in fields(BenchConfig) if field.name != "name"]
     check_keys(table, known, str(path), required=("problems",))
     config = BenchConfig(
         name=path.stem,
         title=str(table.get("title", path.stem)),
-        memory_limit=memory(str(table.get("memory_limit", "4G"))),
+        memory_limit=parse_memory(str(table.get("memory_limit", "4G"))),
         problems=parts(ProblemSource, table, "problems", path),
         runs=parts(RunSpec, table, "runs", path),
-        optima=checked(OptimaSpec, table["optima"], f"{path}: [optima]") if "optima" in table else None,
+        optima=build(OptimaSpec, table["optima"], f"{path}: [optima]") if "optima" in table else None,
         estimates=parts(EstimateSpec, table, "estimates", path),
         training=parts(TrainingSpec, table, "training", path),
         loops=parts(LoopSpec, table, "loops", path),
@@ -185,7 +176,7 @@ def parts(kind: type[Part], table: Mapping[str, Any], key: str, path: Path) -> t
     found = table.get(key, [])
     if not isinstance(found, list):
         raise InputError(f"{path}: {key} must be a list of tables, [[{key}]]")
-    return tuple(checked(kind, part, f"{path}: [[{key}]] {number}") for number, part in enumerate(found, start=1))
+    return tuple(build(kind, part, f"{path}: [[{key}]] {number}") for number, part in enumerate(found, start=1))
 
 
 def check_labels(config: BenchConfig, path: Path) -> None:
@@ -214,17 +205,3 @@ def check_loops(config: BenchConfig, path: Path) -> None:
 def check_choice(where: str, key: str, value: str, choices: tuple[str, ...] | Mapping[str, Any]) -> None:
     if value not in choices:
         raise InputError(f"{where}: {key} must be one of {', '.join(choices)}, not {value!r}")
-
-
-def seconds(text: str) -> float:
-    try:
-        return DURATION.convert(text, None, None)
-    except click.BadParameter as error:
-        raise InputError(error.message) from error
-
-
-def memory(text: str) -> int:
-    try:
-        return MEMORY.convert(text, None, None)
-    except click.BadParameter as error:
-        raise InputError(error.message) from error

@@ -14,12 +14,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from oclgen.bench.config import BenchConfig, EstimateSpec, RunSpec, memory, seconds
+from oclgen.bench.config import BenchConfig, EstimateSpec, RunSpec
 from oclgen.bench.problems import BenchProblem, absolute, digest
 from oclgen.classical.planners import OPTIMAL, PLANNERS
 from oclgen.errors import InputError
 from oclgen.model_folders import find_model
 from oclgen.pddl.domain import read_domain
+from oclgen.support.settings import parse_duration, parse_memory
 
 RESULT_NAME = "result.json"
 ESTIMATE_SECONDS = 3600.0
@@ -74,7 +75,7 @@ def proof_jobs(config: BenchConfig, problems: list[BenchProblem]) -> list[BenchJ
             bfs if problem.domain in spec.breadth_first else lmcut,
             spec.time_limit,
             0,
-            memory(spec.memory_limit),
+            parse_memory(spec.memory_limit),
         )
         for problem in interleaved(problems)
         if problem.set in spec.sets
@@ -97,7 +98,7 @@ def solve_job(
         "settings": sorted(run.settings),
         "model_digest": model and model_digest(model),
         "seed": seed,
-        "time_limit": seconds(limit),
+        "time_limit": parse_duration(limit),
         "memory_limit": memory_limit,
         "iterations": run.iterations or None,
     }
@@ -111,8 +112,8 @@ def solve_job(
         "teacher_length": problem.teacher_length,
         "model": model and str(model),
     }
-    command = solve_command(problem, run, seed, seconds(limit), memory_limit, model)
-    return BenchJob(line["id"], command, seconds(limit), memory_limit, line, (problem,))
+    command = solve_command(problem, run, seed, parse_duration(limit), memory_limit, model)
+    return BenchJob(line["id"], command, parse_duration(limit), memory_limit, line, (problem,))
 
 
 def solve_command(

@@ -61,6 +61,7 @@ def command(files: tuple[Path, ...], overrides: tuple[str, ...], device: str, **
     printed or written. Exit codes are Fast Downward's: 0 plan found, 23 out of time, 31 bad PDDL, 34 unsupported.
     """
     from oclgen.solve_process import SolveRequest, run_request
+    from oclgen.support.settings import parse_overrides
 
     domain, problem = domain_and_problem(files)
     settings = parse_overrides(overrides) | ({} if device == "cpu" else {"device": device})
@@ -76,26 +77,3 @@ def domain_and_problem(files: tuple[Path, ...]) -> tuple[Path, Path]:
     if len(files) != 2:
         raise InputError(f"expected [DOMAIN] PROBLEM, got {len(files)} files")
     return files[0], files[1]
-
-
-def parse_overrides(overrides: tuple[str, ...]) -> dict[str, object]:
-    parsed: dict[str, object] = {}
-    for override in overrides:
-        key, separator, value = override.partition("=")
-        if not separator:
-            raise InputError(f"--set needs KEY=VALUE, got {override!r}")
-        parsed[key.strip()] = parse_value(value.strip())
-    return parsed
-
-
-def parse_value(text: str) -> object:
-    """A number, true, false, none, or else the text itself."""
-    words: dict[str, object] = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

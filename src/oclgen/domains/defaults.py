@@ -6,15 +6,13 @@ Paper: Appendix A (ranges of the instances), tab:test_time_hyperparameters (the 
 import math
 import random
 import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import Any
 
 from oclgen.errors import InputError
-
-Made = TypeVar("Made")
+from oclgen.support.settings import build, check_keys, check_value, read_table
 
 WEIGHTS = ("uniform", "log")
 MAX_VALUES = 1_000_000
@@ -74,48 +72,21 @@ class TeacherDefaults:
 
 @dataclass(frozen=True)
 class Defaults:
-    """One `defaults.toml`; `train` overrides ranges of `generate` where a shipped recipe trains on less."""
+    """One `defaults.toml`."""
 
     domain: str
-    generate: Mapping[str, Range]
-    train: Mapping[str, Range]
+    generate: dict[str, Range]
     solve: SolveDefaults
     encoding: EncodingDefaults
-    teacher: TeacherDefaults
+    teacher: TeacherDefaults = TeacherDefaults()
 
 
 def read_defaults(path: Path) -> Defaults:
     """Raises `InputError` naming the file, the table and the key."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}") from error
-    optional: dict[str, Any] = {"train": {}, "teacher": {}}
-    check_keys(optional | table, [field.name for field in fields(Defaults)], str(path))
-    generate = ranges(table["generate"], f"{path}: [generate]")
-    train = ranges(table.get("train", {}), f"{path}: [train]")
-    check_keys(train, list(generate), f"{path}: [train]", required=())
-    return Defaults(
-        domain=typed(table["domain"], str, f"{path}: domain"),
-        generate=generate,
-        train=train,
-        solve=checked(SolveDefaults, table["solve"], f"{path}: [solve]"),
-        encoding=encoding_defaults(table["encoding"], f"{path}: [encoding]"),
-        teacher=checked(TeacherDefaults, table.get("teacher", {}), f"{path}: [teacher]"),
-    )
-
-
-def encoding_defaults(table: Any, where: str) -> EncodingDefaults:
-    check_keys(table, ["left_out", "pool"], where)
-    pools = table["pool"]
-    if not isinstance(pools, list):
-        raise InputError(f"{where}: pool must be a list of tables, [[encoding.pool]]")
-    return EncodingDefaults(
-        left_out=typed(table["left_out"], tuple[str, ...], f"{where}: left_out"),
-        pool=tuple(checked(Pool, pool, f"{where}: pool {number}") for number, pool in enumerate(pools, start=1)),
-    )
+    table = read_table(path)
+    if "generate" in table:
+        table["generate"] = ranges(table["generate"], f"{path}: [generate]")
+    return build(Defaults, table, str(path))
 
 
 def ranges(table: Any, where: str) -> dict[str, Range]:
@@ -128,12 +99,12 @@ def ranges(table: Any, where: str) -> dict[str, Range]:
 def range_of(value: Any, where: str) -> Range:
     if isinstance(value, dict):
         check_keys(value, ["low", "high", "weights"], where, required=("low", "high"))
-        low, high = typed(value["low"], int, f"{where}.low"), typed(value["high"], int, f"{where}.high")
+        low, high = (check_value(value[key], int, f"{where}.{key}") for key in ("low", "high"))
         weights = value.get("weights", "uniform")
         if weights not in WEIGHTS:
             raise InputError(f"{where}: weights must be one of {', '.join(WEIGHTS)}")
         return Range(span(low, high, where), weights)
-    return Range((typed(value, int, where),))
+    return Range((check_value(value, int, where),))
 
 
 def parse_range(text: str, weights: str, where: str) -> Range:
@@ -151,38 +122,6 @@ def span(low: int, high: int, where: str) -> tuple[int, ...]:
     if not 0 <= high - low < MAX_VALUES:
         raise InputError(f"{where}: the range {low}..{high} is empty or too long")
     return tuple(range(low, high + 1))
-
-
-def checked(kind: type[Made], table: Any, where: str) -> Made:
-    """A dataclass from a TOML table: every key known, every value of the annotated type."""
-    known = {field.name: field.default is MISSING for field in fields(kind)}  # type: ignore[arg-type]
-    check_keys(table, list(known), where, required=[key for key, needed in known.items() if needed])
-    hints = get_type_hints(kind)
-    return kind(**{key: typed(value, hints[key], f"{where}: {key}") for key, value in table.items()})
-
-
-def check_keys(table: Any, known: list[str], where: str, required: Any = None) -> None:
-    if not isinstance(table, Mapping):
-        raise InputError(f"{where} must be a table")
-    unknown = [key for key in table if key not in known]
-    if unknown:
-        raise InputError(f"{where}: unknown key {unknown[0]!r} (known: {', '.join(known)})")
-    missing = [key for key in (known if required is None else required) if key not in table]
-    if missing:
-        raise InputError(f"{where}: the key {missing[0]!r} is missing")
-
-
-def typed(value: Any, kind: Any, where: str) -> Any:
-    """The value, if it is of the annotated type (int, float, str, bool or a tuple of str)."""
-    if get_origin(kind) is tuple:
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-        raise InputError(f"{where} must be a list of strings")
-    if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind:  # not isinstance: True is no number here
-        raise InputError(f"{where} must be of type {kind.__name__}, not {type(value).__name__}")
-    return value
 
 
 def as_lists(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from oclgen.data.dataset import Dataset, Row, write_text
 from oclgen.data.problems import problems as find_problems
 from oclgen.errors import InputError
 from oclgen.improve.settings import Problems
-from oclgen.learn.settings import parse_time
+from oclgen.support.settings import parse_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Choice:
 def draw(settings: Problems, folder: Path, loops: int, workers: int) -> Iterator[Tally]:
     """Make, or extend, the loop's own data set so that it has new problems for `loops` iterations."""
     source = find_problems(settings.domain, settings.seed, settings.ranges)
-    teaching = Teaching(time_limit=parse_time(settings.time_limit), translate_options=source.translate_options)
+    teaching = Teaching(time_limit=parse_duration(settings.time_limit), translate_options=source.translate_options)
     count = settings.test + settings.validation + loops * settings.per_loop
     yield from collect(
         source,

@@ -13,7 +13,6 @@ from oclgen.errors import UnsupportedError
 from oclgen.improve.explored import Explored
 from oclgen.improve.settings import Lessons, Searching
 from oclgen.interfaces import Plan, Task
-from oclgen.learn.settings import parse_time
 from oclgen.pddl.initial_state import problem_from
 from oclgen.pddl.plan_file import format_plan
 from oclgen.pddl.task import PddlTask
@@ -68,8 +67,7 @@ class Searched:
 def search(job: Job) -> Searched:
     """A problem beyond the model's vocabulary is an unsolved one."""
     row, searching = job.row, job.searching
-    seconds = parse_time(searching.time_limit) or None
-    budget, counters = Budget(seconds, searching.iterations or None, searching.memory_mb << 20), Counters()
+    budget, counters = Budget(searching.seconds, searching.iterations or None, searching.memory_mb << 20), Counters()
     failed = Searched(row.id, row.name, row.split, row.length, FAILED, "", "unsupported", 0.0, job.seed)
     try:
         prepared = prepare(

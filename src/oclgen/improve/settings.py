@@ -7,16 +7,16 @@ Paper: Appendix "Self-improvement Details" (tab:ft_hyperparameters, tab:ft_hyper
 """
 
 import dataclasses
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oclgen.data.dataset import write_text
 from oclgen.errors import InputError
-from oclgen.learn.settings import Data, Optimizer, Run, Schedule, build, parse_time, read_table, require
+from oclgen.learn.settings import Data, Optimizer, Run, Schedule
 from oclgen.search.settings import PROFILES
+from oclgen.support.files import write_json
+from oclgen.support.settings import apply_overrides, build, parse_duration, read_table, require
 
 METHODS = ("oclgen", "mcts")
 CHANGEABLE = ("n_loop", "policy", "heuristic")
@@ -37,7 +37,7 @@ class Problems:
 
     def __post_init__(self) -> None:
         require(min(self.per_loop, self.validation, self.test) > 0, "problems: all numbers must be > 0")
-        parse_time(self.time_limit)
+        parse_duration(self.time_limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,12 @@ class Searching:
         require(self.method in METHODS, f"search.method must be one of {', '.join(METHODS)}")
         require(self.profile in PROFILES, f"search.profile must be one of {', '.join(PROFILES)}")
         require(self.iterations >= 0 and self.memory_mb > 0, "search: iterations must be >= 0, memory_mb > 0")
-        limited = parse_time(self.time_limit) > 0 or self.iterations > 0
-        require(limited, "search: give time_limit or iterations")
+        require(self.seconds is not None or self.iterations > 0, "search: give time_limit or iterations")
+
+    @property
+    def seconds(self) -> float | None:
+        """The time limit, if there is one."""
+        return (parse_duration(self.time_limit) if self.time_limit else 0.0) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +135,13 @@ class ImproveSettings:
 
 def read_settings(path: Path, overrides: Iterable[str] = ()) -> ImproveSettings:
     """Settings from a TOML file (or the JSON of a saved loop)."""
-    try:
-        settings: ImproveSettings = build(ImproveSettings, read_table(path, overrides), "")
-    except InputError as error:
-        raise InputError(str(error) if str(error).startswith(str(path)) else f"{path}: {error}") from None
-    return settings
+    table = read_table(path)
+    apply_overrides(table, overrides)
+    return build(ImproveSettings, table, str(path))
 
 
 def save_settings(path: Path, settings: ImproveSettings) -> None:
-    write_text(path, json.dumps(dataclasses.asdict(settings), indent=2) + "\n")
+    write_json(path, dataclasses.asdict(settings))
 
 
 def check_unchanged(path: Path, settings: ImproveSettings) -> None:

@@ -1,12 +1,11 @@
 """The curves of a run, drawn from its metrics.jsonl."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 
 from oclgen.errors import InputError
+from oclgen.support.files import read_json_lines, replacing
 
 
 def read_metrics(folder: Path) -> dict[str, dict[str, list[tuple[int, float]]]]:
@@ -15,8 +14,7 @@ def read_metrics(folder: Path) -> dict[str, dict[str, list[tuple[int, float]]]]:
     if not path.exists():
         raise InputError(f"{path}: missing; train first")
     series: dict[str, dict[str, list[tuple[int, float]]]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        entry: dict[str, Any] = json.loads(line)
+    for entry in read_json_lines(path):
         group, step = entry.pop("group"), entry.pop("step")
         for name, value in entry.items():
             series.setdefault(group, {}).setdefault(name, []).append((step, value))
@@ -40,7 +38,6 @@ def draw_curves(folder: Path) -> Path:
         panel.legend()
     panels[0].set_yscale("log")
     path = folder / "curves.png"
-    temporary = folder / ".curves.png"
-    figure.savefig(temporary, dpi=120, format="png")
-    temporary.replace(path)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=120, format="png")
     return path

@@ -5,15 +5,10 @@ domain, the recipe of its data and its metrics. The state of a run is torch's ow
 """
 
 import dataclasses
-import json
 import pickle
-import shutil
-import subprocess
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +17,11 @@ import torch
 from safetensors.numpy import save
 from torch import nn
 
-from oclgen import __version__
 from oclgen.checkpoint import FORMAT, ModelSettings, load_checkpoint, read_settings
 from oclgen.encoding import Vocabulary
 from oclgen.errors import InputError
+from oclgen.support.files import read_json, replacing, replacing_folder, write_json, write_text
+from oclgen.support.provenance import revision, versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,37 +42,23 @@ def export(
     dtype: type[np.float16] | type[np.float32] = np.float32,
 ) -> None:
     """Write a checkpoint, replacing the one that may stand there."""
-    written = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(written, ignore_errors=True)
-    written.mkdir(parents=True)
-    made_by = {"revision": settings.revision or revision(), "versions": versions()}
-    table = {"format": FORMAT, **dataclasses.asdict(settings), **made_by}
-    write_json(written / "settings.json", table)
-    (written / "vocabulary.json").write_text(origin.vocabulary.to_json(), encoding="utf-8")
-    (written / "domain.pddl").write_text(origin.domain_text, encoding="utf-8")
-    write_json(written / "recipe.json", origin.recipe)
-    write_json(written / "metrics.json", metrics)
+    made_by = {"revision": settings.revision or revision(), "versions": versions("torch", "numpy")}
     arrays = {name: np.ascontiguousarray(value, dtype) for name, value in weights.items()}
-    (written / "weights.safetensors").write_bytes(save(arrays))
-    put_in_place(written, folder)
-
-
-def put_in_place(written: Path, folder: Path) -> None:
-    """A folder cannot be renamed onto another, so the old one steps aside first."""
-    old = folder.with_name(f".{folder.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-    written.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    with replacing_folder(folder) as made:
+        write_json(made / "settings.json", {"format": FORMAT, **dataclasses.asdict(settings), **made_by})
+        write_text(made / "vocabulary.json", origin.vocabulary.to_json())
+        write_text(made / "domain.pddl", origin.domain_text)
+        write_json(made / "recipe.json", origin.recipe)
+        write_json(made / "metrics.json", metrics)
+        (made / "weights.safetensors").write_bytes(save(arrays))
 
 
 def ship(source: Path, target: Path) -> None:
     """Copy a checkpoint with its weights as float16: half the size, the same plans."""
     checkpoint = load_checkpoint(source)
     vocabulary = Vocabulary.from_json((source / "vocabulary.json").read_text(encoding="utf-8"))
-    origin = Origin(vocabulary, checkpoint.domain_text, read_table(source / "recipe.json"))
-    export(target, checkpoint.settings, checkpoint.weights, origin, read_table(source / "metrics.json"), np.float16)
+    origin = Origin(vocabulary, checkpoint.domain_text, read_json(source / "recipe.json"))
+    export(target, checkpoint.settings, checkpoint.weights, origin, read_json(source / "metrics.json"), np.float16)
 
 
 def network_weights(network: nn.Module) -> dict[str, np.ndarray[Any, Any]]:
@@ -97,9 +79,8 @@ def load_weights(network: nn.Module, folder: Path, settings: ModelSettings) -> N
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> None:
-    temporary = path.with_name(f".{path.name}.part")
-    torch.save(dict(state), temporary)
-    temporary.replace(path)
+    with replacing(path) as temporary:
+        torch.save(dict(state), temporary)
 
 
 def load_state(path: Path) -> dict[str, Any]:
@@ -110,28 +91,3 @@ def load_state(path: Path) -> dict[str, Any]:
     except (OSError, RuntimeError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile) as error:
         raise InputError(f"{path}: cannot be read ({str(error).partition(chr(10))[0]})") from None
     return state
-
-
-def write_json(path: Path, table: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
-
-
-def read_table(path: Path) -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return table
-
-
-@cache
-def revision() -> str:
-    """The commit of the source tree that trains, or the release where there is none."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return __version__
-    return f"{__version__}+{found}"
-
-
-@cache
-def versions() -> dict[str, str]:
-    return {"oclgen": __version__, "torch": version("torch"), "numpy": version("numpy")}

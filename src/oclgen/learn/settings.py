@@ -5,19 +5,15 @@ anything is loaded. The resolved settings are saved with the run and read back w
 """
 
 import dataclasses
-import json
-import re
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args, get_origin
 
 from oclgen.checkpoint import ENCODINGS, KINDS, NETWORKS, ModelSettings
 from oclgen.encoding.choices import PLANS
 from oclgen.errors import InputError
-
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+from oclgen.support.files import write_json
+from oclgen.support.settings import apply_overrides, build, parse_duration, read_table, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,13 @@ class Schedule:
         lengths = (self.steps > 0) + (self.epochs > 0) + bool(self.time)
         require(lengths == 1, "schedule: give exactly one of steps, epochs and time")
         require(self.warmup >= 0 and 0 < self.decay < 1, "schedule: warmup must be >= 0, decay in (0, 1)")
-        parse_time(self.time)
+        if self.time:
+            parse_duration(self.time)
+
+    @property
+    def seconds(self) -> float:
+        """The length in seconds, 0 where it is not given as a time."""
+        return parse_duration(self.time) if self.time else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class Run:
         positive = (self.accumulate, self.log_every, self.validate_every, self.validation_examples)
         require(min(positive) > 0, "run: accumulate, log_every, validate_every and validation_examples must be > 0")
         require(self.threads >= 0, "run.threads must be >= 0")
-        parse_time(self.save_every)
+        parse_duration(self.save_every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,88 +173,15 @@ class TrainingSettings:
         return ModelSettings(kind=self.kind, revision=revision, **model)
 
 
-def require(condition: bool, message: str) -> None:
-    if not condition:
-        raise InputError(message)
-
-
-def parse_time(text: str) -> float:
-    """Seconds from `90m`, `2h`, `30s`; nothing is 0."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip()) if text else None
-    if text and match is None:
-        raise InputError(f"{text!r} is not a duration; write it like 30s, 90m or 2h")
-    return float(match[1]) * SECONDS[match[2]] if match else 0.0
-
-
 def read_settings(path: Path, kind: str | None = None, overrides: Iterable[str] = ()) -> TrainingSettings:
     """Settings from a TOML file (or the JSON of a saved run) with `table.key=value` overrides on top."""
-    table = read_table(path, overrides)
-    try:
-        settings: TrainingSettings = build(TrainingSettings, table, "")
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+    table = read_table(path)
+    apply_overrides(table, overrides)
+    settings = build(TrainingSettings, table, str(path))
     if kind not in (None, settings.kind):
         raise InputError(f"{path}: this is a recipe for a {settings.kind}, not for a {kind}")
     return settings
 
 
-def read_table(path: Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        table: dict[str, Any] = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-    for override in overrides:
-        apply_override(table, override)
-    return table
-
-
 def save_settings(path: Path, settings: TrainingSettings) -> None:
-    text = json.dumps(dataclasses.asdict(settings), indent=2) + "\n"
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
-
-
-def apply_override(table: dict[str, Any], override: str) -> None:
-    """`optimizer.lr=1e-4` into a nested table; a value that is not TOML is taken as text."""
-    name, equals, value = override.partition("=")
-    if not equals:
-        raise InputError(f"{override!r}: write overrides as table.key=value")
-    *tables, key = name.strip().split(".")
-    for part in tables:
-        table = table.setdefault(part, {})
-        require(isinstance(table, dict), f"{override!r}: {part} is not a table")
-    try:
-        table[key] = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        table[key] = value
-
-
-def build(cls: type[Any], table: Mapping[str, Any], prefix: str) -> Any:
-    """A settings class from a table, every key and type checked."""
-    known = {entry.name: entry for entry in dataclasses.fields(cls)}
-    values = {}
-    for key, value in table.items():
-        if key not in known:
-            raise InputError(f"unknown key {prefix}{key}; known: {', '.join(known)}")
-        values[key] = checked(known[key].type, value, f"{prefix}{key}")
-    if cls is TrainingSettings and "kind" not in values:
-        raise InputError("kind is missing: policy or heuristic")
-    return cls(**values)
-
-
-def checked(kind: Any, value: Any, name: str) -> Any:
-    if dataclasses.is_dataclass(kind):
-        require(isinstance(value, dict), f"{name} must be a table")
-        return build(kind, value, f"{name}.")  # type: ignore[arg-type]
-    if get_origin(kind) is tuple:
-        require(isinstance(value, list | tuple), f"{name} must be a list")
-        return tuple(checked(get_args(kind)[0], entry, name) for entry in value)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    plain = get_origin(kind) or kind
-    require(type(value) is plain, f"{name} is {value!r}, must be of type {plain.__name__}")
-    return value
+    write_json(path, dataclasses.asdict(settings))

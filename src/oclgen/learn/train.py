@@ -18,10 +18,11 @@ import torch
 from oclgen.errors import InputError
 from oclgen.learn.distributed import join_world
 from oclgen.learn.export import load_state
-from oclgen.learn.reports import Reporter, duration
+from oclgen.learn.reports import Reporter
 from oclgen.learn.settings import TrainingSettings, read_settings, save_settings
 from oclgen.learn.sources import Sources, open_sources
 from oclgen.learn.trainer import Completion, Trainer
+from oclgen.support.settings import format_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,6 @@ def conclusion(trainer: Trainer, reason: str) -> str:
     progress, folder = trainer.progress, trainer.folder
     best = f"best validation loss {progress.best:.4f} at step {progress.best_step}, in {folder / 'best'}"
     if reason == "finished":
-        return f"finished {progress.step} steps in {duration(progress.seconds)}: {best}"
+        return f"finished {progress.step} steps in {format_duration(progress.seconds)}: {best}"
     cause = "out of time" if reason == "time" else "interrupted"
     return f"{cause} at step {progress.step}, saved: {best if progress.best_step else folder}; go on with --resume"

@@ -22,9 +22,10 @@ from oclgen.learn.distributed import World
 from oclgen.learn.export import export, load_weights, network_weights, save_state
 from oclgen.learn.objectives import make_network, measure, targets, to_tensors, tokens
 from oclgen.learn.optim import decision_point, make_optimizers, rate, set_rates
-from oclgen.learn.reports import Reporter, duration
-from oclgen.learn.settings import TrainingSettings, parse_time
+from oclgen.learn.reports import Reporter
+from oclgen.learn.settings import TrainingSettings
 from oclgen.learn.sources import Sources
+from oclgen.support.settings import format_duration, parse_duration
 
 PLANNED_SHARE = 0.97
 """Of the time given, what is planned for steps; the rest is for the last validation and for a slower machine."""
@@ -119,7 +120,7 @@ class Trainer:
     def time_limit(self, max_time: float | None) -> float:
         """In seconds of training: `--max-time` counts from this start, `schedule.time` from the very first."""
         if self.settings.schedule.time:
-            return parse_time(self.settings.schedule.time)
+            return self.settings.schedule.seconds
         return math.inf if max_time is None else self.progress.seconds + max_time
 
     def timed_fetch(self) -> tuple[Position, list[Batch]]:
@@ -146,11 +147,13 @@ class Trainer:
         return self.world.sum(torch.tensor(values, dtype=torch.float64, device=self.world.device)).tolist()
 
     def decide_length(self, seconds: float) -> None:
-        budget, progress = parse_time(self.settings.schedule.time), self.progress
+        budget, progress = self.settings.schedule.seconds, self.progress
         if progress.total is None and seconds >= decision_point(self.settings.schedule) * budget:
             progress.total = max(progress.step + 1, math.floor(progress.step * budget / seconds * PLANNED_SHARE))
             self.reporter.record("schedule", progress.step, {"seconds": seconds, "total_steps": progress.total})
-            self.reporter.say(f"step {progress.step}, {duration(seconds)}: the run will have {progress.total} steps")
+            self.reporter.say(
+                f"step {progress.step}, {format_duration(seconds)}: the run will have {progress.total} steps"
+            )
 
     def reason_to_stop(self, interrupted: bool, seconds: float, limit: float) -> str | None:
         if self.progress.total is not None and self.progress.step >= self.progress.total:
@@ -213,7 +216,7 @@ class Trainer:
             self.log()
         if step % run.validate_every == 0:
             self.validate()
-        if time.monotonic() - self.saved > parse_time(run.save_every):
+        if time.monotonic() - self.saved > parse_duration(run.save_every):
             self.save()
 
     def log(self) -> None:
@@ -236,12 +239,12 @@ class Trainer:
     def status(self, values: dict[str, float], speed: float) -> str:
         progress = self.progress
         seconds = time.monotonic() - self.started
-        share = progress.step / progress.total if progress.total else seconds / parse_time(self.settings.schedule.time)
+        share = progress.step / progress.total if progress.total else seconds / self.settings.schedule.seconds
         left = seconds / share - seconds
         best = f"  best val {progress.best:.4f}" if progress.best_step else ""
         numbers = "  ".join(f"{name} {value:.4f}" for name, value in values.items())
         steps = f"step {progress.step}/{progress.total or '?'}"
-        return f"{steps}  {numbers}{best}  {speed:,.0f} tokens/s  {duration(left)} left"
+        return f"{steps}  {numbers}{best}  {speed:,.0f} tokens/s  {format_duration(left)} left"
 
     @torch.no_grad()
     def validate(self) -> None:

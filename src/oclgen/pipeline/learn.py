@@ -21,14 +21,15 @@ from oclgen.data.problems import problems
 from oclgen.domains import catalog
 from oclgen.encoding import Vocabulary, build_vocabulary, pools_from_problems
 from oclgen.errors import InputError
-from oclgen.learn.export import read_table, ship
-from oclgen.learn.reports import duration
+from oclgen.learn.export import ship
 from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.train import train
 from oclgen.pddl.domain import read_domain
 from oclgen.pddl.problem import read_problem
 from oclgen.pipeline.evaluation import METHODS, examine, table
 from oclgen.pipeline.sizes import heuristic_settings, policy_settings
+from oclgen.support.files import read_json
+from oclgen.support.settings import format_duration
 
 DATA_SHARE = 0.25
 POLICY_SHARE, HEURISTIC_SHARE = 0.65, 0.25  # of what data leaves over; the rest is for the examination
@@ -85,12 +86,12 @@ def learn(lesson: Lesson, say: Callable[[str], None]) -> bool:
 def gather(lesson: Lesson, say: Callable[[str], None]) -> float:
     """Problems with plans, until there are no more or their share of the time is over; returns seconds spent."""
     clock = lesson.work / "clock.json"
-    past = read_table(clock) if clock.exists() else {}
+    past = read_json(clock) if clock.exists() else {}
     spent = before = float(past.get("data", 0.0))
     limit = DATA_SHARE * lesson.seconds
     started = time.monotonic()
     if max(before, float(past.get("complete_for", 0.0))) < limit:
-        say(f"data: the teacher solves problems of {lesson.name} for up to {duration(limit - before)}")
+        say(f"data: the teacher solves problems of {lesson.name} for up to {format_duration(limit - before)}")
         with closing(lectures(lesson, limit)) as tallies:
             for _ in tallies:
                 spent = before + time.monotonic() - started

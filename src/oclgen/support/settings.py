@@ -40,7 +40,11 @@ def build(kind: type[Made], table: Any, where: str) -> Made:
     known: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
     needed = [field.name for field in known if field.default is MISSING and field.default_factory is MISSING]
     check_keys(table, [field.name for field in known], where, needed)
-    return kind(**check_values(kind, table, where))
+    values = check_values(kind, table, where)
+    try:
+        return kind(**values)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def check_keys(table: Any, known: Collection[str], where: str, required: Iterable[str] = ()) -> None:
@@ -92,7 +96,7 @@ def check_list(value: Any, hint: Any, name: str) -> tuple[Any, ...]:
         raise InputError(f"{name} must be a list{' of tables' if of_tables else ''}")
     if of_tables:
         return tuple(build(hint, item, f"{name} {number}") for number, item in enumerate(value, 1))
-    return tuple(check_value(item, hint, f"each of {name}") for item in value)
+    return tuple(check_value(item, hint, f"{name}: each") for item in value)
 
 
 def parse_overrides(overrides: Iterable[str]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def test_a_table_becomes_nested_dataclasses_with_lists_as_tuples_and_whole_numbe
         ({"many": 1}, "file: many must be a list of tables"),
         ({"many": [{"size": 1}, {}]}, "file: many 2: the key 'size' is missing"),
         ({"words": "abc"}, "file: words must be a list"),
-        ({"words": [1]}, "each of file: words must be of type str, not 1"),
+        ({"words": [1]}, "file: words: each must be of type str, not 1"),
         ({"order": "f"}, "file: order must be one of depth, none, not 'f'"),
         ({"limit": "x"}, "file: limit must be of type int or none, not 'x'"),
         ({"flag": 1}, "flag must be of type bool"),

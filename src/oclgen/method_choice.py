@@ -1,7 +1,6 @@
 """Which method serves a domain when the user names none: the model if there is one, else a classical planner."""
 
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from oclgen.classical.fast_downward import is_installed
 from oclgen.errors import InputError
@@ -11,15 +10,14 @@ from oclgen.pddl.model import DomainInfo
 NAMES = {"lama": "LAMA (Fast Downward)", "bfs": "breadth-first search"}
 
 
-@dataclass(frozen=True, slots=True)
-class MethodChoice:
+class MethodChoice(NamedTuple):
     """A method and, where it is not OCLGen, one line that says why and what to do about it."""
 
     method: str
     note: str | None = None
 
 
-def choose_method(domain: DomainInfo, model: Path | str | None = None) -> MethodChoice:
+def choose_method(domain: DomainInfo, model: object = None) -> MethodChoice:
     """OCLGen where a model was given or one is shipped for the domain, else the classical planner that is there."""
     if model is not None or has_model(domain):
         return MethodChoice("oclgen")

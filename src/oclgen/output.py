@@ -19,6 +19,10 @@ from oclgen.pddl.plan_file import write_plan
 from oclgen.search.anytime import Budget, Counters, Ending
 
 LIVE_SECONDS = 0.2
+LARGEST_PLAN = 400_000
+"""Bytes on standard output for a plan in one notation. Editors stop a planner that prints more than 1 MiB."""
+MOST_IMPROVEMENTS = 2000
+"""Improvements that are reported on standard output, a line each."""
 
 
 @dataclass(slots=True)
@@ -26,7 +30,7 @@ class PlanFiles:
     """`sas_plan.1`, `sas_plan.2`, ... each better than the one before, and the best under the plain name."""
 
     path: Path
-    numbered: bool
+    numbered: bool = True
     count: int = 0
 
     def clear(self) -> None:
@@ -128,8 +132,19 @@ def improvement_line(seconds: float, plan: Plan) -> str:
 
 
 def plan_lines(plan: Plan) -> list[str]:
-    actions = [f"{' '.join(action)} (1)" for action in plan]
+    """The plan as Fast Downward prints it."""
+    actions = bounded([f"{' '.join(action)} (1)" for action in plan])
     return ["Solution found!", *actions, f"Plan length: {len(plan)} step(s).", f"Plan cost: {len(plan)}"]
+
+
+def editor_lines(plan: Plan) -> list[str]:
+    """The plan once more, as VS Code's PDDL extension reads it."""
+    return bounded([f"{number}: ({' '.join(action)})" for number, action in enumerate(plan)])
+
+
+def bounded(lines: list[str]) -> list[str]:
+    """No lines if they are too long for a standard output that stays below 1 MiB; the plan files hold the plan."""
+    return lines if sum(len(line.encode()) + 1 for line in lines) <= LARGEST_PLAN else []
 
 
 def statistics_lines(counters: Counters, search_seconds: float, total_seconds: float) -> list[str]:

@@ -19,6 +19,7 @@ from oclgen.classical.planners import PLANNERS as CLASSICAL
 from oclgen.errors import InputError, InvalidPlanError
 from oclgen.interfaces import Plan, Task
 from oclgen.loaded_model import LoadedModel, ModelUse, load_model
+from oclgen.method_choice import choose_method
 from oclgen.model_folders import check_model, find_model, find_spec
 from oclgen.pddl.domain import parse_domain
 from oclgen.pddl.model import ProblemInfo
@@ -46,7 +47,7 @@ def solve(
     time_limit: float | None = 10.0,
     memory_limit: int | None = None,
     iterations: int | None = None,
-    method: str = "oclgen",
+    method: str | None = None,
     model: LoadedModel | Path | str | None = None,
     profile: str = "extended",
     settings: Mapping[str, Any] | None = None,
@@ -56,7 +57,8 @@ def solve(
 
     `domain` and `problem` are paths or PDDL texts; `memory_limit` is in bytes; `model` is a folder made by
     `oclgen learn`, or such a folder loaded once for many calls (`LoadedModel`); by default it is the shipped model
-    for this domain; `settings` overrides single search settings of the profile.
+    for this domain; `settings` overrides single search settings of the profile. Without `method` OCLGen serves where
+    there is a model, else a classical planner.
     """
     budget, counters = Budget(time_limit, iterations, memory_limit), Counters()
     prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
@@ -70,7 +72,7 @@ def improving_plans(
     time_limit: float | None = 10.0,
     memory_limit: int | None = None,
     iterations: int | None = None,
-    method: str = "oclgen",
+    method: str | None = None,
     model: LoadedModel | Path | str | None = None,
     profile: str = "extended",
     settings: Mapping[str, Any] | None = None,
@@ -94,6 +96,8 @@ class Prepared:
     search_settings: Settings | None = None
     model_use: ModelUse = field(default_factory=ModelUse)
     translate_options: tuple[str, ...] = ()
+    note: str | None = None
+    """Why the method is not OCLGen, where the user named none."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -192,25 +196,27 @@ def prepare(
     domain: str | Path,
     problem: str | Path,
     *,
-    method: str = "oclgen",
+    method: str | None = None,
     model: LoadedModel | Path | str | None = None,
     profile: str = "extended",
     settings: Mapping[str, Any] | None = None,
 ) -> Prepared:
     """Read and check everything that can be refused before a search begins."""
-    if method not in METHODS:
+    if method is not None and method not in METHODS:
         raise InputError(f"unknown method {method!r}; choose one of {', '.join(METHODS)}")
     if profile not in PROFILES:
         raise InputError(f"unknown profile {profile!r}; choose one of {', '.join(PROFILES)}")
     problem_source, domain_source = source(problem, "problem"), source(domain, "domain")
     info = parse_problem(problem_source, parse_domain(domain_source))
     spec = find_spec(info.domain)
+    method, note = (method, None) if method is not None else choose_method(info.domain, model)
     prepared = Prepared(
         domain_source=domain_source,
         problem_source=problem_source,
         info=info,
         method=method,
         translate_options=spec.defaults.teacher.translate_options if spec else (),
+        note=note,
     )
     if method in CLASSICAL:
         if settings:

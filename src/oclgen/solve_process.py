@@ -20,6 +20,7 @@ import psutil
 from oclgen import output
 from oclgen.errors import ExitCode, OclgenError
 from oclgen.interfaces import Plan
+from oclgen.pddl.plan_file import read_plan
 from oclgen.planner import Prepared, is_anytime, prepare
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, exit_code, run
 
@@ -36,7 +37,8 @@ class SolveRequest:
 
     domain: Path
     problem: Path
-    method: str
+    method: str | None
+    """None: OCLGen where there is a model, else a classical planner."""
     overall_time_limit: float | None
     overall_memory_limit: int | None
     iterations: int | None
@@ -46,6 +48,8 @@ class SolveRequest:
     settings: Mapping[str, Any]
     plan_file: Path
     json_file: Path | None
+    plan: Path | None = None
+    """A plan to start from."""
 
 
 def seconds_since_process_start() -> float:
@@ -72,7 +76,8 @@ class SolveRun:
         )
         self.counters = Counters()
         self.live = output.LiveLine(self.budget, self.counters)
-        self.files = output.PlanFiles(request.plan_file, numbered=is_anytime(request.method))
+        self.files = output.PlanFiles(request.plan_file)
+        self.start = None if request.plan is None else read_plan(request.plan)
         self.plan: Plan | None = None
         self.trace: list[tuple[float, int]] = []
         self.prepared: Prepared | None = None
@@ -82,7 +87,7 @@ class SolveRun:
     def search(self) -> SearchResult:
         request = self.request
         with self.live.running():
-            self.prepared = prepare(
+            prepared = self.prepared = prepare(
                 request.domain,
                 request.problem,
                 method=request.method,
@@ -90,17 +95,24 @@ class SolveRun:
                 profile=request.profile,
                 settings=request.settings,
             )
-            plans = self.prepared.plans(self.budget, self.counters, request.random_seed)
+            self.files.numbered &= is_anytime(prepared.method) or self.start is not None
+            if prepared.note is not None:
+                with self.live.hidden():
+                    print(prepared.note, flush=True)
+            plans = prepared.plans(self.budget, self.counters, request.random_seed, start=self.start)
             return run(plans, self.budget, self.counters, self.improve)
 
     def improve(self, plan: Plan) -> None:
         seconds = self.budget.elapsed()
+        if self.start is not None and self.plan is None:
+            self.files.clear()  # not before the given plan has proved valid: it may be one of these files
         self.files.write(plan)
         self.plan = plan
         self.trace.append((seconds, len(plan)))
         self.live.best = len(plan)
-        with self.live.hidden():
-            print(output.improvement_line(seconds, plan), flush=True)
+        if len(self.trace) <= output.MOST_IMPROVEMENTS:
+            with self.live.hidden():
+                print(output.improvement_line(seconds, plan), flush=True)
 
     def finish(self, ending: Ending) -> int:
         """Print the best plan and the statistics, write the record: once, by who has acquired `finished`."""
@@ -111,6 +123,7 @@ class SolveRun:
         lines = output.plan_lines(self.plan) if self.plan is not None else []
         lines += output.statistics_lines(self.counters, search_seconds, total)
         lines += [output.ending_line(self.plan, ending), f"search exit code: {code}"]
+        lines += output.editor_lines(self.plan) if self.plan is not None else []
         print("\n".join(lines), flush=True)
         if self.request.json_file is not None:
             write_json(self.request.json_file, self.record(ending, code, search_seconds, total))
@@ -126,7 +139,7 @@ class SolveRun:
         return {
             "domain": prepared.info.domain.name if prepared else None,
             "problem": prepared.info.name if prepared else None,
-            "method": request.method,
+            "method": prepared.method if prepared else request.method,
             "profile": request.profile,
             "model": str(prepared.model.folder) if prepared and prepared.model else None,
             "settings": prepared.settings if prepared else {},
@@ -150,7 +163,8 @@ class SolveRun:
 def run_request(request: SolveRequest) -> int:
     """The whole life of one `solve` process."""
     run_state = SolveRun(request)
-    run_state.files.clear()
+    if run_state.start is None:
+        run_state.files.clear()
     for line in output.limits_lines(request.overall_time_limit, request.overall_memory_limit):
         print(line, flush=True)
     with catching_signals(run_state), watchdog(run_state):

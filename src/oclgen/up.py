@@ -34,8 +34,6 @@ from unified_planning.plans import ActionInstance, SequentialPlan
 
 from oclgen.errors import InputError, OclgenError, PddlError, UnsupportedError
 from oclgen.interfaces import Plan
-from oclgen.method_choice import choose_method
-from oclgen.pddl.domain import read_domain
 from oclgen.planner import prepare
 from oclgen.search.anytime import Budget, Counters, Ending, Search
 
@@ -217,15 +215,11 @@ class OclgenEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin):  # type: i
         self, written: Written, budget: Budget, counters: Counters, warm_start: Any, output_stream: IO[str] | None
     ) -> Search:
         domain, problem = written.writer.get_domain(), written.writer.get_problem()
-        method = self._method
-        if method is None:
-            choice = choose_method(read_domain(domain), self._model)
-            method = choice.method
-            if choice.note:
-                log(output_stream, choice.note)
         prepared = prepare(
-            domain, problem, method=method, model=self._model, profile=self._profile, settings=self._settings
+            domain, problem, method=self._method, model=self._model, profile=self._profile, settings=self._settings
         )
+        if prepared.note is not None:
+            log(output_stream, prepared.note)
         start = None if warm_start is None else written.steps(warm_start)
         return prepared.plans(budget, counters, self._seed, start=start)
 

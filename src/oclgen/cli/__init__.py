@@ -13,6 +13,7 @@ from oclgen.errors import ExitCode, OclgenError
 VERBS = {
     "demo": "See it work on one problem of each domain.",
     "solve": "Find a plan and keep shortening it until the time is up.",
+    "shorten": "Make a plan shorter that you already have.",
     "validate": "Check a plan step by step with an independent validator.",
     "generate": "Draw problems of a domain from its distribution.",
     "data": "Make a data set of solved problems for training.",

@@ -12,9 +12,8 @@ from oclgen.errors import InputError
 @click.argument("files", nargs=-1, required=True, metavar="[DOMAIN] PROBLEM", type=click.Path(path_type=Path))
 @click.option(
     "--method",
-    default="oclgen",
-    show_default=True,
-    help="oclgen, mcts, mcts-partial, astar, gbfs, best-of-n, lama-first, lama, lmcut or bfs.",
+    help="oclgen, mcts, mcts-partial, astar, gbfs, best-of-n, lama-first, lama, lmcut or bfs. "
+    "Default: oclgen if there is a model for the domain, else lama, or bfs without Fast Downward.",
 )
 @click.option(
     "--overall-time-limit",
@@ -53,6 +52,7 @@ from oclgen.errors import InputError
     show_default=True,
     help="Best plan; improving plans go to PLAN_FILE.1, .2, ...",
 )
+@click.option("--plan", type=click.Path(path_type=Path), help="Start from this plan; only shorter ones are looked for.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the whole record of the run here.")
 def command(files: tuple[Path, ...], overrides: tuple[str, ...], device: str, **options: object) -> int:
     """Find a plan for PROBLEM and keep shortening it until the time is up.

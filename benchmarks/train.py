@@ -21,7 +21,7 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, TrainingArguments
 from transformers.utils import logging
 
-from oclgen.data.examples import Batch
+from oclgen.data.examples import Batch, Examples
 from oclgen.encoding.vocabulary import ACTIONS
 from oclgen.learn.distributed import World
 from oclgen.learn.objectives import targets, tokens
@@ -152,6 +152,7 @@ def main() -> None:
 def compare(data: Path, folder: Path, steps: int, rounds: int) -> dict[str, Any]:
     probe = Own(settings(data, "words", "adamw", 10**6), folder)
     training = probe.trainer.sources.training
+    assert isinstance(training, Examples)
     theirs = Theirs(sequences(training.validation()), training.vocabulary.size, folder)
     mean = sum(len(example["input_ids"]) for example in theirs.examples) / len(theirs.examples)
     ours = Own(settings(data, "words", "adamw", int(BATCH * mean)), folder)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oclgen.data import dataset, example_store
-from oclgen.data.example_store import ARRAYS, Store, build_store, open_store
+from oclgen.data import dataset, replayed
+from oclgen.data.arrays import array_names
+from oclgen.data.example_store import Store, build_store, open_store
 from oclgen.data.examples import BatchSettings, Examples
 from oclgen.domains import catalog
 from oclgen.encoding import Binding, Vocabulary, build_vocabulary, load
@@ -67,7 +68,7 @@ def stored(path: Path, rows: list[dataset.Row]) -> dataset.Dataset:
 
 def same(left: Store, right: Store) -> bool:
     return left.refused == right.refused and all(
-        np.array_equal(getattr(left, name), getattr(right, name)) for name in ARRAYS
+        np.array_equal(getattr(left, name), getattr(right, name)) for name in array_names(Store)
     )
 
 
@@ -131,7 +132,7 @@ def test_a_heuristic_of_choices_learns_goals_and_states_with_a_choice(tmp_path: 
 
 
 def test_several_processes_build_the_same_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(example_store, "JOB_ROWS", 2)
+    monkeypatch.setattr(replayed, "JOB_ROWS", 2)
     data = stored(tmp_path / "data", [row(number, 3) for number in range(7)])
     assert same(build_store(data, "train", vocabulary(), workers=2), build_store(data, "train", vocabulary()))
 
@@ -140,7 +141,7 @@ def test_a_store_is_built_once_and_again_when_the_data_grows(tmp_path: Path, mon
     data = stored(tmp_path / "data", [row(1, 3)])
     first = open_store(data, "train", vocabulary())
     with monkeypatch.context() as patch:
-        patch.setattr(example_store, "build_store", None)
+        patch.setattr(replayed, "build_arrays", None)
         assert same(open_store(data, "train", vocabulary()), first)
     data = stored(tmp_path / "data", [row(2, 3)])
     assert open_store(data, "train", vocabulary()).ids.tolist() == [1, 2]
@@ -171,7 +172,7 @@ def test_a_split_without_examples_is_an_input_error(tmp_path: Path) -> None:
     data = stored(tmp_path / "data", [row(1, 5)])
     with pytest.raises(InputError, match="no example in split 'val'"):
         open_store(data, "val", vocabulary())
-    with pytest.raises(InputError, match="1 problems beyond the vocabulary"):
+    with pytest.raises(InputError, match="1 problems cannot be encoded"):
         open_store(data, "train", vocabulary(blocks=4))
 
 
@@ -202,11 +203,11 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> No
 
 
 def test_two_processes_may_build_the_same_store_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def build_twice(data: dataset.Dataset, split: str, words: Vocabulary, *options: Any) -> Store:
+    def build_twice(data: dataset.Dataset, split: str, *_: Any) -> Store:
         monkeypatch.undo()
-        return open_store(data, split, words, *options)
+        return open_store(data, split, vocabulary())
 
     data = stored(tmp_path / "data", [row(1, 3)])
-    monkeypatch.setattr(example_store, "build_store", build_twice)
+    monkeypatch.setattr(replayed, "build_arrays", build_twice)
     assert len(open_store(data, "train", vocabulary())) == 1
     assert len(list((tmp_path / "data" / "examples").iterdir())) == 1

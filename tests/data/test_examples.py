@@ -10,7 +10,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from oclgen.data.example_store import Store, encode_instance, join
+from oclgen.data.arrays import join_arrays
+from oclgen.data.example_store import Store, encode_instance
 from oclgen.data.examples import Batch, BatchSettings, Examples, Position, canonical_order
 from oclgen.encoding import Binding, Vocabulary, build_vocabulary, load
 from oclgen.encoding.vocabulary import END, Symbol
@@ -66,7 +67,7 @@ def problems() -> list[Solved]:
 
 @cache
 def store() -> Store:
-    return join(
+    return join_arrays(
         [
             encode_instance(VOCABULARY, i, each.objects, each.goal, each.states, each.static_atoms, each.plan)
             for i, each in enumerate(problems())

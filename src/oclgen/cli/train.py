@@ -9,7 +9,7 @@ from oclgen.cli.parameters import DURATION
 
 
 @click.command("train", epilog="Under torchrun or accelerate launch the same command trains on all their processes.")
-@click.argument("kind", type=click.Choice(["policy", "heuristic"]))
+@click.argument("kind", type=click.Choice(["relational", "policy", "heuristic"]))
 @click.argument("overrides", nargs=-1, metavar="[TABLE.KEY=VALUE]...")
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Recipe, such as those in configs/.")
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of the data set; overrides data.path.")

@@ -8,34 +8,24 @@ The arrays are computed once, in several processes, and kept beside the data set
 Paper: Section 4.5 (action compilation needs the intermediate states of each plan).
 """
 
-import hashlib
-import json
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain, count, islice
-from pathlib import Path
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oclgen.data.dataset import Dataset, Row
-from oclgen.data.dataset import parts as dataset_parts
+from oclgen.data.replayed import ALWAYS, atom_spans, build_arrays, open_arrays, replayed, store_key
 from oclgen.encoding import Binding, Goal, Vocabulary, load
 from oclgen.encoding.choices import PLANS, chosen, trie
 from oclgen.encoding.prompts import GOAL_FALSE, STATE
 from oclgen.encoding.vocabulary import END
-from oclgen.errors import InputError, UnsupportedError
+from oclgen.errors import UnsupportedError
 from oclgen.interfaces import Action, Atom, State
-from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.task import PddlTask
-from oclgen.pddl.validate import BrokenStep, Validator
-from oclgen.support.parallel import run_unordered
 
-FORMAT = 1
-ALWAYS = np.iinfo(np.int16).max
-JOB_ROWS = 64
 Ints = NDArray[np.int16] | NDArray[np.int32] | NDArray[np.int64]
 
 
@@ -81,10 +71,6 @@ class Store:
         return self.step_words if encoding == "words" else self.step_atoms
 
 
-ARRAYS = tuple(field.name for field in fields(Store) if field.name != "refused")
-OFFSETS = ("row_begin", "step_begin", "plan_begin")
-
-
 def encode_instance(
     vocabulary: Vocabulary,
     number: int,
@@ -101,7 +87,7 @@ def encode_instance(
         raise UnsupportedError(f"examples hold fewer than {ALWAYS} actions and fewer than {ALWAYS} tokens")
     binding = Binding(vocabulary, objects)
     encoding = load("atoms", vocabulary)
-    spans = sorted(span for span in _spans(states, static_atoms) if span[0][0] not in vocabulary.left_out)
+    spans = sorted(span for span in atom_spans(states, static_atoms) if span[0][0] not in vocabulary.left_out)
     state_rows = encoding.array(b"".join(encoding.row(atom, STATE, binding) for atom, _, _ in spans))
     rows = np.concatenate([state_rows, encoding.prompt((), goal, binding)])
     always = len(rows) - len(spans)
@@ -130,19 +116,6 @@ def encode_instance(
     )
 
 
-def _spans(states: Sequence[frozenset[Atom]], static_atoms: Iterable[Atom]) -> Iterator[tuple[Atom, int, int]]:
-    """Each atom with each stretch of steps in which it holds."""
-    since: dict[Atom, int] = dict.fromkeys(static_atoms, 0)
-    before: frozenset[Atom] = frozenset()
-    for step, state in enumerate(states):
-        for atom in before - state:
-            yield atom, since.pop(atom), step
-        since.update((atom, step) for atom in state - before)
-        before = state
-    for atom, begin in since.items():
-        yield atom, begin, ALWAYS
-
-
 def _sums(start: NDArray[np.int16], stop: NDArray[np.int16], weight: Ints, steps: int) -> NDArray[np.int32]:
     """For each step the summed weight of the rows true in it."""
     change = np.zeros(steps + 1, np.int64)
@@ -151,76 +124,25 @@ def _sums(start: NDArray[np.int16], stop: NDArray[np.int16], weight: Ints, steps
     return np.cumsum(change[:-1]).astype(np.int32)
 
 
-def join(stores: Sequence[Store]) -> Store:
-    """One store with the instances of all, in order."""
-    joined = {name: np.concatenate([getattr(store, name) for store in stores]) for name in ARRAYS}
-    for name in OFFSETS:
-        sizes = np.concatenate([np.diff(getattr(store, name)) for store in stores])
-        joined[name] = np.concatenate([[0], np.cumsum(sizes)])
-    return Store(**joined, refused=sum(store.refused for store in stores))
-
-
 def open_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1, plans: str = PLANS[0]) -> Store:
     """The store of a split, read from beside the data set if it was made before and the data is still the same."""
-    folder = dataset.path / "examples" / f"{split}-{_key(dataset, vocabulary, plans)}"
-    if not folder.is_dir():
-        _save(build_store(dataset, split, vocabulary, workers, plans), folder)
-    try:
-        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
-        return Store(**arrays, refused=json.loads((folder / "refused.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder}: broken ({error}); delete this folder, it will be made again") from error
+    key = store_key(dataset, vocabulary.to_json(), plans)
+    encode = partial(_encode_row, dataset.domain_text, vocabulary, plans)
+    return open_arrays(Store, dataset, split, key, encode, workers)
 
 
 def build_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1, plans: str = PLANS[0]) -> Store:
     """The store of a split, in the data set's order. A broken plan stops it; a refused problem is counted."""
-    encode = partial(_encode_rows, dataset.domain_text, vocabulary, plans)
-    solved = (row for row in dataset.rows(split) if row.length >= 0)
-    done = sorted(run_unordered(encode, _chunks(solved), workers), key=lambda result: result[0])
-    stores = [store for _, chunk, _ in done for store in chunk]
-    refused = sum(count for _, _, count in done)
-    if not stores:
-        raise InputError(f"{dataset.path}: no example in split '{split}' ({refused} problems beyond the vocabulary)")
-    return replace(join(stores), refused=refused)
-
-
-def _chunks(rows: Iterator[Row]) -> Iterator[tuple[int, list[Row]]]:
-    for number in count():
-        chunk = list(islice(rows, JOB_ROWS))
-        if not chunk:
-            return
-        yield number, chunk
-
-
-def _encode_rows(
-    domain: str, vocabulary: Vocabulary, plans: str, job: tuple[int, list[Row]]
-) -> tuple[int, list[Store], int]:
-    """The job's number, its examples joined to at most one store, and how many problems were refused."""
-    number, rows = job
-    stores = []
-    for row in rows:
-        try:
-            stores.append(_encode_row(domain, vocabulary, plans, row))
-        except UnsupportedError:
-            continue
-    return number, [join(stores)] if stores else [], len(rows) - len(stores)
+    return build_arrays(dataset, split, partial(_encode_row, dataset.domain_text, vocabulary, plans), workers)
 
 
 def _encode_row(domain: str, vocabulary: Vocabulary, plans: str, row: Row) -> Store:
-    validator = Validator(domain, row.problem)
-    info = validator.info
-    plan = parse_plan(row.plan, row.name)
-    static_atoms = frozenset(atom for atom in info.init if atom[0] in info.domain.static_predicates)
-    try:
-        states = validator.states(plan)
-    except BrokenStep as broken:
-        raise InputError(f"data set row {row.id} ({row.name}): its plan does not work: {broken}") from broken
-    wanted, unwanted = info.goal
-    end = states[-1] | static_atoms
-    if not wanted <= end or unwanted & end:
-        raise InputError(f"data set row {row.id} ({row.name}): its plan does not reach the goal")
-    applicable = _applicable(PddlTask(domain, row.problem), plan) if plans == "choices" else None
-    return encode_instance(vocabulary, row.id, info.objects, info.goal, states, static_atoms, plan, applicable)
+    checked = replayed(domain, row)
+    info = checked.info
+    applicable = _applicable(PddlTask(domain, row.problem), checked.plan) if plans == "choices" else None
+    return encode_instance(
+        vocabulary, row.id, info.objects, info.goal, checked.states, checked.static_atoms, checked.plan, applicable
+    )
 
 
 def _applicable(task: PddlTask, plan: Sequence[Action]) -> list[Sequence[Action]]:
@@ -231,26 +153,3 @@ def _applicable(task: PddlTask, plan: Sequence[Action]) -> list[Sequence[Action]
         found.append(task.applicable(state))
         state = task.apply(state, action)
     return found
-
-
-def _key(dataset: Dataset, vocabulary: Vocabulary, plans: str) -> str:
-    """Names what a store was made from: the data set's parts, which never change, the vocabulary, and what is kept."""
-    parts = [(part.name, part.stat().st_size) for part in dataset_parts(dataset.path)]
-    text = json.dumps([FORMAT, parts, dataset.domain_text, vocabulary.to_json(), plans])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _save(store: Store, folder: Path) -> None:
-    """Appears by rename, so that a folder with this name is complete; another process may have been faster."""
-    try:
-        folder.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as made:
-            whole = Path(made) / "store"
-            whole.mkdir()
-            for name in ARRAYS:
-                np.save(whole / f"{name}.npy", getattr(store, name))
-            (whole / "refused.json").write_text(json.dumps(store.refused), encoding="utf-8")
-            if not folder.is_dir():
-                whole.rename(folder)
-    except OSError as error:
-        raise InputError(f"{folder.parent}: {error.strerror or error}") from error

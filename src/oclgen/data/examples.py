@@ -15,10 +15,11 @@ experiment on larger numbers of blocks.
 """
 
 import random
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +33,20 @@ from oclgen.errors import InputError
 
 KINDS = ("policy", "heuristic")
 Longs = NDArray[np.int64]
-Batch = dict[str, Longs]
+Batch = dict[str, NDArray[Any]]
 """`prompt` [examples, longest, columns] and `prompt_len`, zero-padded; for a policy `plan` (the tokens to predict,
 so without `<actions>`) and `plan_len`; for a heuristic `cost`."""
+
+
+class Steps(Protocol):
+    """Where the steps of a store's plans and their tokens begin."""
+
+    @property
+    def length(self) -> Longs: ...
+    @property
+    def step_begin(self) -> Longs: ...
+    @property
+    def step_token(self) -> NDArray[np.int32]: ...
 
 
 class Position(NamedTuple):
@@ -42,6 +54,15 @@ class Position(NamedTuple):
 
     epoch: int = 0
     batch: int = 0
+
+
+class BatchLimits(Protocol):
+    """What bounds a batch: tokens, padding included, or examples."""
+
+    @property
+    def tokens(self) -> int | None: ...
+    @property
+    def examples(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -82,17 +103,14 @@ class Epoch:
     batches: list[Longs]
 
 
-class Examples:
-    """The stream of batches from a store."""
+class BatchStream(ABC):
+    """An endless stream of batches, epoch by epoch, each batch a function of its position."""
 
-    def __init__(
-        self, store: Store, vocabulary: Vocabulary, settings: BatchSettings, symmetry: Symmetry | None = None
-    ) -> None:
-        self.store = store
-        self.vocabulary = vocabulary
-        self.settings = settings
-        self.symmetry = symmetry
-        self.epoch = lru_cache(maxsize=2)(self._epoch)
+    epoch: Callable[[int], Epoch]
+
+    @abstractmethod
+    def batch(self, position: Position, rank: int = 0, world: int = 1) -> Batch:
+        """The share of process `rank` of `world` in the batch at a position; empty where there are too few examples."""
 
     def stream(self, position: Position, rank: int = 0, world: int = 1) -> Iterator[tuple[Position, Batch]]:
         """Batches from `position` on, without end, each with the position that follows it."""
@@ -106,6 +124,19 @@ class Examples:
         """Every plan once, from the same offset and under the same names each time."""
         for number in range(len(self.epoch(0).batches)):
             yield self.batch(Position(0, number), rank, world)
+
+
+class Examples(BatchStream):
+    """The stream of batches from a store."""
+
+    def __init__(
+        self, store: Store, vocabulary: Vocabulary, settings: BatchSettings, symmetry: Symmetry | None = None
+    ) -> None:
+        self.store = store
+        self.vocabulary = vocabulary
+        self.settings = settings
+        self.symmetry = symmetry
+        self.epoch = lru_cache(maxsize=2)(self._epoch)
 
     def batch(self, position: Position, rank: int = 0, world: int = 1) -> Batch:
         """The share of process `rank` of `world` in the batch at a position; empty where there are too few examples."""
@@ -190,7 +221,7 @@ class Examples:
         return plan[:, :, 0], plan_len
 
 
-def plan_lengths(store: Store, offset: Longs, window: int | None) -> Longs:
+def plan_lengths(store: Steps, offset: Longs, window: int | None) -> Longs:
     """Tokens to predict from each instance's offset on, `<end>` included where it is inside the window."""
     last = store.length if window is None else np.minimum(offset + window, store.length)
     first_step = store.step_begin[:-1]
@@ -199,7 +230,7 @@ def plan_lengths(store: Store, offset: Longs, window: int | None) -> Longs:
     return tokens
 
 
-def cut(prompt_len: Longs, plan_len: Longs, settings: BatchSettings, rng: np.random.Generator) -> list[Longs]:
+def cut(prompt_len: Longs, plan_len: Longs, settings: BatchLimits, rng: np.random.Generator) -> list[Longs]:
     """Batches of examples of like lengths, each within the limit when padded (or a single example).
 
     Prompt and plan are padded apart, so both lengths should be alike: examples are split by prompt length into

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from oclgen.checkpoint import KINDS, read_settings, read_vocabulary
 from oclgen.data import dataset
-from oclgen.data.example_store import JOB_ROWS, open_store
+from oclgen.data.example_store import open_store
+from oclgen.data.replayed import JOB_ROWS
 from oclgen.errors import InputError, OclgenError
 from oclgen.improve.settings import Finetuning, ImproveSettings
 from oclgen.learn.settings import Model, TrainingSettings

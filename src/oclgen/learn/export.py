@@ -19,7 +19,10 @@ from torch import nn
 
 from oclgen.checkpoint import FORMAT, ModelSettings, load_checkpoint, read_settings
 from oclgen.encoding import Vocabulary
+from oclgen.encoding.relational import Schema
 from oclgen.errors import InputError
+from oclgen.relational_checkpoint import KIND as RELATIONAL
+from oclgen.relational_checkpoint import RelationalSettings, load_relational
 from oclgen.support.files import read_json, replacing, replacing_folder, write_json, write_text
 from oclgen.support.provenance import revision, versions
 
@@ -28,14 +31,14 @@ from oclgen.support.provenance import revision, versions
 class Origin:
     """What a model is for and what it was made from."""
 
-    vocabulary: Vocabulary
+    language: Vocabulary | Schema
     domain_text: str
     recipe: Mapping[str, Any]
 
 
 def export(
     folder: Path,
-    settings: ModelSettings,
+    settings: ModelSettings | RelationalSettings,
     weights: Mapping[str, np.ndarray[Any, Any]],
     origin: Origin,
     metrics: Mapping[str, Any],
@@ -46,7 +49,8 @@ def export(
     arrays = {name: np.ascontiguousarray(value, dtype) for name, value in weights.items()}
     with replacing_folder(folder) as made:
         write_json(made / "settings.json", {"format": FORMAT, **dataclasses.asdict(settings), **made_by})
-        write_text(made / "vocabulary.json", origin.vocabulary.to_json())
+        if isinstance(origin.language, Vocabulary):
+            write_text(made / "vocabulary.json", origin.language.to_json())
         write_text(made / "domain.pddl", origin.domain_text)
         write_json(made / "recipe.json", origin.recipe)
         write_json(made / "metrics.json", metrics)
@@ -55,19 +59,31 @@ def export(
 
 def ship(source: Path, target: Path) -> None:
     """Copy a checkpoint with its weights as float16: half the size, the same plans."""
+    metrics, recipe = read_json(source / "metrics.json"), read_json(source / "recipe.json")
+    if read_json(source / "settings.json").get("kind") == RELATIONAL:
+        model = load_relational(source)
+        origin = Origin(model.schema, model.domain_text, recipe)
+        export(target, model.settings, model.weights, origin, metrics, np.float16)
+        return
     checkpoint = load_checkpoint(source)
     vocabulary = Vocabulary.from_json((source / "vocabulary.json").read_text(encoding="utf-8"))
-    origin = Origin(vocabulary, checkpoint.domain_text, read_json(source / "recipe.json"))
-    export(target, checkpoint.settings, checkpoint.weights, origin, read_json(source / "metrics.json"), np.float16)
+    origin = Origin(vocabulary, checkpoint.domain_text, recipe)
+    export(target, checkpoint.settings, checkpoint.weights, origin, metrics, np.float16)
 
 
 def network_weights(network: nn.Module) -> dict[str, np.ndarray[Any, Any]]:
     return {name: value.detach().float().cpu().numpy() for name, value in network.state_dict().items()}
 
 
-def load_weights(network: nn.Module, folder: Path, settings: ModelSettings) -> None:
+def load_weights(network: nn.Module, folder: Path, settings: ModelSettings | RelationalSettings) -> None:
     """Start from the weights of a checkpoint of the same shape; a heuristic with a policy's network may start from a
     policy's weights, all but its last two layers."""
+    if isinstance(settings, RelationalSettings):
+        start = load_relational(folder)
+        if dataclasses.replace(start.settings, revision=settings.revision) != settings:
+            raise InputError(f"{folder}: its network has another shape than [model] asks for")
+        network.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in start.weights.items()})
+        return
     from_policy = settings.kind == "heuristic" and read_settings(folder / "settings.json").kind == "policy"
     checkpoint = load_checkpoint(folder, "policy" if from_policy else settings.kind)
     expected = dataclasses.replace(settings, kind="policy", max_cost=0) if from_policy else settings

@@ -16,18 +16,32 @@ from torch import Tensor, nn
 from oclgen.checkpoint import ModelSettings
 from oclgen.data.examples import Batch
 from oclgen.encoding import Vocabulary
+from oclgen.encoding.relational import Schema
 from oclgen.learn.networks import HeuristicNetwork, PlanStartHeuristic, PolicyNetwork
+from oclgen.learn.relational_network import RelationalNetwork
+from oclgen.relational_checkpoint import RelationalSettings
+
+Shape = ModelSettings | RelationalSettings
+TAIL = 12.0
+"""Scales from the mean beyond which the logistic's logarithm is taken as its tangent."""
 
 
 class Sums(NamedTuple):
-    """Over the examples of a batch: summed loss, right guesses, and distance of the guessed cost (heuristic)."""
+    """Over the examples of a batch. `loss` is what is minimised; the rest is reported."""
 
     loss: Tensor
-    correct: Tensor
-    error: Tensor
+    correct: Tensor  # right guesses
+    error: Tensor  # distance between guessed and true costs
+    costs: Tensor  # number of costs guessed
+    cost_loss: Tensor  # relational: the part of the costs in `loss`, before its weight
 
 
-def make_network(settings: ModelSettings, vocabulary: Vocabulary, dropout: float) -> nn.Module:
+def make_network(settings: Shape, language: Vocabulary | Schema, dropout: float) -> nn.Module:
+    if isinstance(settings, RelationalSettings):
+        assert isinstance(language, Schema)
+        return RelationalNetwork(settings, language)
+    assert isinstance(language, Vocabulary)
+    vocabulary = language
     if settings.kind == "policy":
         return PolicyNetwork(settings, vocabulary, dropout)
     kind = HeuristicNetwork if settings.network == "bert" else PlanStartHeuristic
@@ -48,8 +62,10 @@ def to_tensors(batch: Batch, device: torch.device) -> dict[str, Tensor]:
     return {name: torch.from_numpy(values).to(device, non_blocking=True) for name, values in batch.items()}
 
 
-def measure(network: nn.Module, batch: Mapping[str, Tensor]) -> Sums:
+def measure(network: nn.Module, batch: Mapping[str, Tensor], cost_weight: float = 1.0) -> Sums:
     """The loss of a batch, to be differentiated, and what else is worth knowing."""
+    if isinstance(network, RelationalNetwork):
+        return measure_relational(network, batch, cost_weight)
     if "plan" in batch:
         scores = network(batch["prompt"], batch["prompt_len"], batch["plan"], batch["plan_len"])
         plan = batch["plan"]
@@ -60,4 +76,35 @@ def measure(network: nn.Module, batch: Mapping[str, Tensor]) -> Sums:
     loss = F.cross_entropy(scores.float(), wanted, reduction="sum")
     with torch.no_grad():
         guess = scores.argmax(dim=1)
-        return Sums(loss, (guess == wanted).sum(), (guess - wanted).abs().sum())
+        costs = torch.tensor(0 if "plan" in batch else len(wanted), device=loss.device)
+        error = (guess - wanted).abs().sum() * (costs > 0)
+        return Sums(loss, (guess == wanted).sum(), error, costs, torch.zeros_like(loss))
+
+
+def measure_relational(network: RelationalNetwork, batch: Mapping[str, Tensor], cost_weight: float) -> Sums:
+    """Both heads: cross-entropy over operators and rows, and the likelihood of the cost-to-go."""
+    plan, due = batch["plan"], batch["due"]
+    rows, there = network.encode(batch)
+    operators, pointers = network.decode(rows, there, plan, due)
+    asked = torch.arange(plan.shape[1], device=plan.device) < batch["plan_len"][:, None]
+    loss, correct = torch.zeros((), device=plan.device), torch.zeros((), dtype=torch.long, device=plan.device)
+    choices = (operators, asked & (due == 0), 0), (pointers, asked & (due > 0), network.operators + 1)
+    for scores, places, first in choices:
+        wanted = plan[places] - first
+        chosen = scores[places].float()
+        loss = loss + F.cross_entropy(chosen, wanted, reduction="sum")
+        correct = correct + (chosen.argmax(1) == wanted).sum()
+    cost = batch["cost"].float()
+    mean, scale = network.cost(rows.float(), there)
+    cost_loss = cost_surprise(cost, mean, scale).sum()
+    with torch.no_grad():
+        error = (mean - cost).abs().sum()
+        costs = torch.tensor(len(cost), device=plan.device)
+    return Sums(loss + cost_weight * cost_loss, correct, error, costs, cost_loss.detach())
+
+
+def cost_surprise(cost: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
+    """-log P(cost) under the discretised logistic: exact near the mean, its linear tail far from it."""
+    distance = (cost - mean).abs() / scale
+    above = torch.sigmoid((cost + 0.5 - mean) / scale) - torch.sigmoid((cost - 0.5 - mean) / scale)
+    return torch.where(distance > TAIL, distance + scale.log(), -above.clamp(min=1e-12).log())

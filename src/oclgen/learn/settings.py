@@ -11,7 +11,10 @@ from pathlib import Path
 
 from oclgen.checkpoint import ENCODINGS, KINDS, NETWORKS, ModelSettings
 from oclgen.encoding.choices import PLANS
+from oclgen.encoding.relational import Relation
 from oclgen.errors import InputError
+from oclgen.relational_checkpoint import KIND as RELATIONAL
+from oclgen.relational_checkpoint import RelationalSettings
 from oclgen.support.files import write_json
 from oclgen.support.settings import apply_overrides, build, parse_duration, read_table, require
 
@@ -31,9 +34,13 @@ class Model:
     plans: str = "whole"  # or choices: a policy writes, a heuristic judges only where there is an alternative
     network: str = ""  # heuristic: bert (the paper's), or gpt2: a policy's network with a classifier on top
     dropout: float = 0.0
+    decoder_layers: int = 2  # relational: `layers` are those of the encoder
+    relation: int = 64  # relational: width of the maps of relations
+    cost_weight: float = 3.0  # relational: one cost-to-go counts as much as so many tokens
 
     def __post_init__(self) -> None:
-        require(self.encoding in ENCODINGS, f"model.encoding must be one of {', '.join(ENCODINGS)}")
+        known = (*ENCODINGS, RELATIONAL)
+        require(self.encoding in known, f"model.encoding must be one of {', '.join(known)}")
         require(self.plans in PLANS, f"model.plans must be one of {', '.join(PLANS)}")
         require(min(self.layers, self.heads, self.width, self.inner, self.max_prompt) > 0, "model: sizes must be > 0")
         require(self.width % self.heads == 0, "model.width must be a multiple of model.heads")
@@ -159,7 +166,15 @@ class TrainingSettings:
     generation: Generation = field(default_factory=Generation)
 
     def __post_init__(self) -> None:
-        require(self.kind in KINDS, f"kind must be one of {', '.join(KINDS)}")
+        known = (*KINDS, RELATIONAL)
+        require(self.kind in known, f"kind must be one of {', '.join(known)}")
+        relational = self.model.encoding == RELATIONAL
+        together = relational == (self.kind == RELATIONAL)
+        require(together, "kind and model.encoding are relational together or not at all")
+        if relational:
+            require(self.model.max_plan > 0, "a relational model needs model.max_plan")
+            require(self.data.window > 0, "a relational model needs data.window")
+            return
         networks = NETWORKS[self.kind]
         network = self.model.network or networks[0]
         require(network in networks, f"model.network of a {self.kind} must be {' or '.join(networks)}")
@@ -169,8 +184,24 @@ class TrainingSettings:
     def shape(self, revision: str = "") -> ModelSettings:
         """What a checkpoint's settings.json says of the network."""
         model = dataclasses.asdict(self.model)
-        del model["dropout"]
+        for name in ("dropout", "decoder_layers", "relation", "cost_weight"):
+            del model[name]
         return ModelSettings(kind=self.kind, revision=revision, **model)
+
+    def relational_shape(self, relations: tuple[Relation, ...], distances: bool) -> RelationalSettings:
+        """The same for a relational model, whose relations come from the data."""
+        model = self.model
+        return RelationalSettings(
+            width=model.width,
+            heads=model.heads,
+            inner=model.inner,
+            relation=model.relation,
+            encoder_layers=model.layers,
+            decoder_layers=model.decoder_layers,
+            max_plan=model.max_plan,
+            relations=relations,
+            distances=distances,
+        )
 
 
 def read_settings(path: Path, kind: str | None = None, overrides: Iterable[str] = ()) -> TrainingSettings:

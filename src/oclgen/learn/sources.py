@@ -14,14 +14,22 @@ from oclgen.data import dataset
 from oclgen.data.dataset import Dataset
 from oclgen.data.example_store import Store, open_store
 from oclgen.data.examples import BatchSettings, Examples
+from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
+from oclgen.data.relational_store import RelationalStore, open_relational_store
 from oclgen.domains import catalog
 from oclgen.domains.catalog import DomainSpec
 from oclgen.encoding import Vocabulary, build_vocabulary
+from oclgen.encoding.relational import Schema, schema_of
 from oclgen.errors import InputError
 from oclgen.learn.distributed import World
 from oclgen.learn.export import Origin
+from oclgen.learn.objectives import Shape
 from oclgen.learn.settings import TrainingSettings
 from oclgen.pddl.domain import read_domain
+from oclgen.relational_checkpoint import KIND as RELATIONAL
+from oclgen.relational_checkpoint import RelationalSettings, read_relational_settings
+
+AnyExamples = Examples | RelationalExamples
 
 
 @dataclass(frozen=True)
@@ -29,8 +37,9 @@ class Sources:
     """What a run learns from and is judged by."""
 
     origin: Origin
-    training: Examples
-    validation: Examples
+    shape: Shape
+    training: AnyExamples
+    validation: AnyExamples
     problems: tuple[str, ...]  # validation problems for the generation metric
 
     @property
@@ -44,15 +53,54 @@ def open_sources(settings: TrainingSettings, world: World) -> Sources:
     if not settings.data.path:
         raise InputError("no data set: give --data DIR or data.path")
     data = dataset.open(settings.data.path)
+    if settings.kind == RELATIONAL:
+        return relational_sources(settings, data, world)
     vocabulary = find_vocabulary(settings, data)
     stores = [shared_store(data, split, vocabulary, settings.model.plans, world) for split in ("train", "val")]
     for store in stores:
         check_limits(store, settings)
     symmetry = find_domain(settings, data).symmetry if settings.data.symmetry else None
     training, validation = (Examples(store, vocabulary, batches(settings, world), symmetry) for store in stores)
+    origin = Origin(vocabulary, data.domain_text, data.provenance())
+    return Sources(origin, settings.shape(), training, validation, validation_problems(settings, data))
+
+
+def relational_sources(settings: TrainingSettings, data: Dataset, world: World) -> Sources:
+    schema = schema_of(read_domain(data.domain_text))
+    workers = len(os.sched_getaffinity(0))
+    if world.rank == 0:
+        for split in ("train", "val"):
+            open_relational_store(data, split, workers)
+    world.wait()
+    training, validation = (open_relational_store(data, split) for split in ("train", "val"))
+    shape = relational_shape(settings, training, schema)
+    limits = RelationalBatchSettings(
+        tokens=settings.data.batch_tokens * world.size or None,
+        examples=settings.data.batch_examples * world.size or None,
+        window=settings.data.window,
+        positions=settings.model.max_plan,
+        compile=settings.data.offsets,
+        seed=settings.run.seed,
+    )
+
+    def stream(store: RelationalStore) -> RelationalExamples:
+        return RelationalExamples(store, schema, shape.relations, limits, shape.distances)
+
+    origin = Origin(schema, data.domain_text, data.provenance())
+    return Sources(origin, shape, stream(training), stream(validation), validation_problems(settings, data))
+
+
+def relational_shape(settings: TrainingSettings, store: RelationalStore, schema: Schema) -> RelationalSettings:
+    """With the relations of the checkpoint to start from, or else of the data."""
+    if settings.run.initial:
+        start = read_relational_settings(Path(settings.run.initial) / "settings.json")
+        return settings.relational_shape(start.relations, start.distances)
+    return settings.relational_shape(store.relations(schema), store.has_distances)
+
+
+def validation_problems(settings: TrainingSettings, data: Dataset) -> tuple[str, ...]:
     rows = data.rows("val") if settings.generation.problems else iter(())
-    problems = tuple(row.problem for _, row in zip(range(settings.generation.problems), rows, strict=False))
-    return Sources(Origin(vocabulary, data.domain_text, data.provenance()), training, validation, problems)
+    return tuple(row.problem for _, row in zip(range(settings.generation.problems), rows, strict=False))
 
 
 def find_vocabulary(settings: TrainingSettings, data: Dataset) -> Vocabulary:

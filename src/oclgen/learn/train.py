@@ -117,7 +117,7 @@ def restore(trainer: Trainer, folder: Path, another_length: bool) -> list[str]:
 
 
 def completion_metric(settings: TrainingSettings, sources: Sources) -> Completion | None:
-    if settings.kind != "policy" or not sources.problems:
+    if settings.kind == "heuristic" or not sources.problems:
         return None
     from oclgen.learn.generation import completion
     from oclgen.pddl.task import PddlTask

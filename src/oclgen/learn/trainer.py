@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from oclgen.checkpoint import ModelSettings
 from oclgen.data.examples import Batch, Position
 from oclgen.errors import OclgenError
 from oclgen.learn.distributed import World
 from oclgen.learn.export import export, load_weights, network_weights, save_state
-from oclgen.learn.objectives import make_network, measure, targets, to_tensors, tokens
+from oclgen.learn.objectives import Sums, make_network, measure, targets, to_tensors, tokens
 from oclgen.learn.optim import decision_point, make_optimizers, rate, set_rates
 from oclgen.learn.reports import Reporter
 from oclgen.learn.settings import TrainingSettings
@@ -29,6 +28,8 @@ from oclgen.support.settings import format_duration, parse_duration
 
 PLANNED_SHARE = 0.97
 """Of the time given, what is planned for steps; the rest is for the last validation and for a slower machine."""
+
+COUNTED = 1 + len(Sums._fields)
 
 Completion = Callable[[Path], dict[str, float]]
 """How well a checkpoint's rollouts do."""
@@ -47,7 +48,7 @@ class Progress:
     best: float = math.inf
     best_step: int = 0
     data: str = ""
-    window: list[float] = field(default_factory=lambda: [0.0] * 4)  # targets, loss, right guesses, error
+    window: list[float] = field(default_factory=lambda: [0.0] * COUNTED)  # targets, then `Sums`
 
 
 class Trainer:
@@ -59,8 +60,8 @@ class Trainer:
         self.settings, self.folder, self.sources, self.world = settings, folder, sources, world
         self.completion = completion
         torch.manual_seed(settings.run.seed)
-        self.shape: ModelSettings = settings.shape()
-        self.network = make_network(self.shape, sources.origin.vocabulary, settings.model.dropout).to(world.device)
+        self.shape = sources.shape
+        self.network = make_network(self.shape, sources.origin.language, settings.model.dropout).to(world.device)
         if settings.run.initial:
             load_weights(self.network, Path(settings.run.initial), self.shape)
         self.parameters = list(self.network.parameters())
@@ -166,11 +167,11 @@ class Trainer:
         self.network.train()
         if self.settings.model.dropout:
             torch.manual_seed(hash((self.settings.run.seed, self.progress.step, self.world.rank)))
-        sums = torch.zeros(3, dtype=torch.float64, device=self.world.device)
+        sums = torch.zeros(COUNTED - 1, dtype=torch.float64, device=self.world.device)
         for optimizer in self.optimizers:
             optimizer.zero_grad()
         for batch in group:
-            if len(batch["prompt"]):
+            if len(batch["prompt_len"]):
                 found = self.measured(batch)
                 self.scaler.scale(found.loss / count).backward()
                 sums += torch.stack([value.detach().double() for value in found])
@@ -182,7 +183,7 @@ class Trainer:
     def measured(self, batch: Batch) -> Any:
         precision = getattr(torch, self.settings.run.precision)
         with torch.autocast(self.world.device.type, precision, enabled=precision is not torch.float32):
-            return measure(self.network, to_tensors(batch, self.world.device))
+            return measure(self.network, to_tensors(batch, self.world.device), self.settings.model.cost_weight)
 
     def descend(self, loss: float, group: list[Batch]) -> None:
         """Clip, check, move."""
@@ -222,7 +223,7 @@ class Trainer:
     def log(self) -> None:
         now = time.monotonic()
         values = self.averages(self.progress.window)
-        self.progress.window = [0.0] * 4
+        self.progress.window = [0.0] * COUNTED
         speed = self.logged_tokens / (now - self.logged)
         share = rate(self.settings.schedule, self.progress.step - 1, self.progress.total)
         preparation = self.preparing / (now - self.logged)
@@ -232,9 +233,16 @@ class Trainer:
         self.logged, self.logged_tokens, self.preparing = now, 0, 0.0
 
     def averages(self, sums: list[float]) -> dict[str, float]:
-        count, loss, correct, error = sums
+        count, loss, correct, error, costs, cost_loss = sums
         values = {"loss": loss / count, "accuracy": correct / count}
-        return values if self.settings.kind == "policy" else values | {"error": error / count}
+        if costs:
+            values["error"] = error / costs
+        if cost_loss:
+            values |= {
+                "token_loss": (loss - self.settings.model.cost_weight * cost_loss) / count,
+                "cost_loss": cost_loss / costs,
+            }
+        return values
 
     def status(self, values: dict[str, float], speed: float) -> str:
         progress = self.progress
@@ -249,13 +257,13 @@ class Trainer:
     @torch.no_grad()
     def validate(self) -> None:
         self.network.eval()
-        sums = torch.zeros(4, dtype=torch.float64, device=self.world.device)
+        sums = torch.zeros(COUNTED, dtype=torch.float64, device=self.world.device)
         examples = 0
         for batch in self.sources.validation.validation(self.world.rank, self.world.size):
-            if len(batch["prompt"]):
+            if len(batch["prompt_len"]):
                 found = self.measured(batch)
                 sums += torch.stack([torch.tensor(float(targets(batch))), *(value.cpu() for value in found)]).to(sums)
-            examples += len(batch["prompt"]) * self.world.size
+            examples += len(batch["prompt_len"]) * self.world.size
             if examples >= self.settings.run.validation_examples:
                 break
         values = self.averages(self.world.sum(sums).tolist())

@@ -1,0 +1,123 @@
+"""From the rows of a data set to arrays: replay each plan, encode what it shows, keep the result beside the data.
+
+Every atom of a problem is kept once for each span of steps during which it holds, so that the state at any step is
+one comparison away: no replay, no sets, and many examples at once in numpy. The arrays are computed once, in several
+processes.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count, islice
+from typing import Any, TypeVar
+
+import numpy as np
+
+from oclgen.data.arrays import join_arrays, load_arrays, save_arrays
+from oclgen.data.dataset import Dataset, Row
+from oclgen.data.dataset import parts as dataset_parts
+from oclgen.errors import InputError, UnsupportedError
+from oclgen.interfaces import Atom, Plan
+from oclgen.pddl.model import ProblemInfo
+from oclgen.pddl.plan_file import parse_plan
+from oclgen.pddl.validate import BrokenStep, Validator
+from oclgen.support.parallel import run_unordered
+
+FORMAT = 2
+ALWAYS = int(np.iinfo(np.int16).max)
+"""The end of a span that lasts."""
+JOB_ROWS = 64
+
+Arrays = TypeVar("Arrays")
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A plan that holds: the changing atoms before each action and at the end, and what never changes."""
+
+    info: ProblemInfo
+    plan: Plan
+    states: list[frozenset[Atom]]
+    static_atoms: frozenset[Atom]
+
+
+def replayed(domain: str, row: Row) -> Replayed:
+    """Replay the plan of a row; refuse one that does not hold."""
+    validator = Validator(domain, row.problem)
+    info = validator.info
+    plan = parse_plan(row.plan, row.name)
+    static_atoms = frozenset(atom for atom in info.init if atom[0] in info.domain.static_predicates)
+    try:
+        states = validator.states(plan)
+    except BrokenStep as broken:
+        raise InputError(f"data set row {row.id} ({row.name}): its plan does not work: {broken}") from broken
+    wanted, unwanted = info.goal
+    end = states[-1] | static_atoms
+    if not wanted <= end or unwanted & end:
+        raise InputError(f"data set row {row.id} ({row.name}): its plan does not reach the goal")
+    return Replayed(info, plan, states, static_atoms)
+
+
+def atom_spans(states: Sequence[frozenset[Atom]], static_atoms: Iterable[Atom]) -> Iterator[tuple[Atom, int, int]]:
+    """Each atom with each span of steps, [first, last + 1), in which it holds."""
+    since: dict[Atom, int] = dict.fromkeys(static_atoms, 0)
+    before: frozenset[Atom] = frozenset()
+    for step, state in enumerate(states):
+        for atom in before - state:
+            yield atom, since.pop(atom), step
+        since.update((atom, step) for atom in state - before)
+        before = state
+    for atom, begin in since.items():
+        yield atom, begin, ALWAYS
+
+
+def open_arrays(
+    kind: type[Arrays], dataset: Dataset, split: str, key: str, encode: Callable[[Row], Arrays], workers: int
+) -> Arrays:
+    """The arrays of a split, read from beside the data set if they were made before from the same data."""
+    folder = dataset.path / "examples" / f"{split}-{key}"
+    if not folder.is_dir():
+        save_arrays(build_arrays(dataset, split, encode, workers), folder)
+    return load_arrays(kind, folder)
+
+
+def build_arrays(dataset: Dataset, split: str, encode: Callable[[Row], Arrays], workers: int) -> Arrays:
+    """The arrays of a split, in the data set's order. A broken plan stops it; a refused problem is counted."""
+    solved = (row for row in dataset.rows(split) if row.length >= 0)
+    done = sorted(run_unordered(partial(_encode_rows, encode), _chunks(solved), workers), key=lambda result: result[0])
+    records = [record for _, chunk, _ in done for record in chunk]
+    refused = sum(count for _, _, count in done)
+    if not records:
+        raise InputError(f"{dataset.path}: no example in split '{split}' ({refused} problems cannot be encoded)")
+    whole: Any = join_arrays(records)
+    found: Arrays = replace(whole, refused=refused)
+    return found
+
+
+def store_key(dataset: Dataset, *made_by: str) -> str:
+    """Names what arrays were made from: the data set's parts, which never change, and how they were encoded."""
+    parts = [(part.name, part.stat().st_size) for part in dataset_parts(dataset.path)]
+    text = json.dumps([FORMAT, parts, dataset.domain_text, *made_by])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _chunks(rows: Iterator[Row]) -> Iterator[tuple[int, list[Row]]]:
+    for number in count():
+        chunk = list(islice(rows, JOB_ROWS))
+        if not chunk:
+            return
+        yield number, chunk
+
+
+def _encode_rows(encode: Callable[[Row], Arrays], job: tuple[int, list[Row]]) -> tuple[int, list[Arrays], int]:
+    """The job's number, its examples joined to at most one record, and how many problems were refused."""
+    number, rows = job
+    records = []
+    for row in rows:
+        try:
+            records.append(encode(row))
+        except UnsupportedError:
+            continue
+    return number, [join_arrays(records)] if records else [], len(rows) - len(records)

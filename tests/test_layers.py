@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "oclgen"
 
 FOUNDATION = {"errors", "interfaces"}
 TASKS = FOUNDATION | {"support", "pddl", "domains"}
-MODELS = TASKS | {"encoding", "checkpoint", "inference"}
+MODELS = TASKS | {"encoding", "checkpoint", "relational_checkpoint", "inference"}
 SOLVING = TASKS | {"search", "classical", "model_folders", "loaded_model", "shorten", "method_choice", "planner"}
 TRAINING = SOLVING | MODELS | {"data", "learn"}
 ALLOWED = {
@@ -27,7 +27,8 @@ ALLOWED = {
     "classical": FOUNDATION | {"support", "pddl", "search"},
     "encoding": FOUNDATION | {"pddl"},
     "checkpoint": FOUNDATION | {"support", "encoding"},
-    "inference": FOUNDATION | {"pddl", "encoding", "checkpoint"},
+    "relational_checkpoint": FOUNDATION | {"pddl", "encoding", "checkpoint"},
+    "inference": FOUNDATION | {"pddl", "encoding", "checkpoint", "relational_checkpoint"},
     "model_folders": TASKS,
     "loaded_model": MODELS | {"model_folders"},
     "shorten": TASKS | {"search", "classical"},

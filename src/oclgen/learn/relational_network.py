@@ -58,8 +58,7 @@ class Block(nn.Module):
         normed = self.norm0(rows)
         received = torch.zeros_like(rows)
         for relation, arguments in zip(self.relation, atoms, strict=True):
-            if len(arguments):
-                received = received.index_add(0, arguments.flatten(), relation(normed, arguments).to(received.dtype))
+            received = received.index_add(0, arguments.flatten(), relation(normed, arguments).to(received.dtype))
         return rows + received * scale[:, None]
 
     def attend(self, x: Tensor, seen: Tensor, mask: Tensor) -> Tensor:

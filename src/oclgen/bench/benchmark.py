@@ -18,6 +18,8 @@ from oclgen.bench.runner import FinishedChild, free_cores, release, run_jobs
 from oclgen.bench.shards import Shard
 from oclgen.errors import InputError
 from oclgen.planner import prepare
+from oclgen.support.files import replacing
+from oclgen.support.provenance import revision
 from oclgen.support.settings import parse_overrides
 
 SERIES = {"train": "training", "validation": "validation"}
@@ -43,7 +45,7 @@ def run_benchmark(
 ) -> Iterator[BenchProgress]:
     """Run what has no record yet; yield the progress before the first run and after each."""
     problems = shard.of(collect(config.problems, out))
-    environment = {"machine": machine.describe(), "revision": machine.revision()}
+    environment = {"machine": machine.describe(), "revision": revision()}
     with RecordFile(out) as records:
         keep_config(config_file, out / f"{config.name}.toml")
         record_optima(problems, records)
@@ -80,9 +82,8 @@ def run_recorded(
 
 def keep_config(file: Path, kept: Path) -> None:
     """Keep a copy beside the records; the file may be that copy."""
-    temporary = kept.with_name(f".{kept.name}.tmp")
-    temporary.write_bytes(file.read_bytes())
-    temporary.replace(kept)
+    with replacing(kept) as temporary:
+        temporary.write_bytes(file.read_bytes())
 
 
 def store(child: FinishedChild, records: RecordFile, environment: Mapping[str, Any]) -> str | None:

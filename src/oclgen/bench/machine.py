@@ -1,8 +1,7 @@
-"""The machine and the revision that a run was made with, and how busy the machine was."""
+"""The machine that a run was made on, and how busy it was."""
 
 import os
 import platform
-import subprocess
 from pathlib import Path
 
 CPU_STATISTICS = Path("/proc/stat")
@@ -44,21 +43,3 @@ def busy_seconds(core: int) -> float | None:
         if name == f"cpu{core}" and len(ticks) > max(BUSY_FIELDS):
             return float(sum(int(ticks[index]) for index in BUSY_FIELDS)) / os.sysconf("SC_CLK_TCK")
     return None
-
-
-def revision() -> str:
-    """The commit of the checkout this package lies in, marked if the package differs from it."""
-    folder = Path(__file__).parent.parent
-    commit = git(folder, "rev-parse", "--short=12", "HEAD")
-    if not commit:
-        return "not a checkout"
-    changed = git(folder, "status", "--porcelain", "--untracked-files=no", "--", str(folder))
-    return f"{commit} with local changes" if changed else commit
-
-
-def git(folder: Path, *arguments: str) -> str:
-    try:
-        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    except OSError:
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

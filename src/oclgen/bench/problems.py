@@ -17,6 +17,7 @@ from oclgen.domains import catalog
 from oclgen.errors import InputError
 from oclgen.pddl.fingerprint import problem_fingerprint
 from oclgen.pddl.problem import read_problem
+from oclgen.support.files import read_json, write_json
 
 LIST_NAME = "problems.json"
 
@@ -51,18 +52,15 @@ def collect(sources: Iterable[ProblemSource], out: Path) -> list[BenchProblem]:
     asked = digest([asdict(source) for source in sources])
     path = out / LIST_NAME
     if path.exists():
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = read_json(path)
         if stored["sources"] == asked:
             return [BenchProblem(**problem) for problem in stored["problems"]]
     problems: list[BenchProblem] = []
     for source in sources:
         known = {problem.fingerprint for problem in problems if problem.set == source.set}
         problems += write_source(source, known, out)
-    text = json.dumps({"sources": asked, "problems": [asdict(problem) for problem in problems]}, indent=1)
     out.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_json(path, {"sources": asked, "problems": [asdict(problem) for problem in problems]}, indent=1)
     return problems
 
 

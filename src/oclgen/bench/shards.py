@@ -4,7 +4,6 @@ A shard holds whole problems: all methods run on a problem in the same place, so
 gets its share of every domain and problem set. The split depends on the config alone.
 """
 
-import json
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from oclgen.bench.problems import LIST_NAME, BenchProblem
-from oclgen.bench.record import from_json, record_key
-from oclgen.bench.record_file import FILE_NAME, as_line, read_lines
+from oclgen.bench.record import record_key
+from oclgen.bench.record_file import FILE_NAME, read_folder
 from oclgen.errors import InputError
+from oclgen.support.files import JsonLines, read_json, replacing
 
 Line = dict[str, Any]
 
@@ -66,7 +66,7 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
         raise InputError(f"{out}: there are records here already; give --out a new folder")
     check_configs(folders)
     check_problems(folders)
-    lines = [(folder, list(read_folder(folder))) for folder in folders]
+    lines = [(folder, [line for line, _ in read_folder(folder)]) for folder in folders]
     check_labels(lines)
     kept: dict[str, Line] = {}
     for _, found in lines:
@@ -75,19 +75,6 @@ def merge(folders: Sequence[Path], out: Path) -> Merged:
                 kept[line["id"]] = line
     write(folders, out, kept.values())
     return Merged(len(kept), sum(len(found) for _, found in lines) - len(kept))
-
-
-def read_folder(folder: Path) -> Iterable[Line]:
-    """The lines of a folder, each checked to be a record."""
-    path = folder / FILE_NAME
-    if not path.exists():
-        raise InputError(f"{path}: no records here")
-    for number, line in enumerate(read_lines(path), start=1):
-        try:
-            from_json(line)
-        except ValueError as error:
-            raise InputError(f"{path}:{number}: {error}") from error
-        yield line
 
 
 def check_configs(folders: Iterable[Path]) -> None:
@@ -106,7 +93,7 @@ def check_problems(folders: Iterable[Path]) -> None:
     for folder in folders:
         path = folder / LIST_NAME
         if path.exists():
-            stored = json.loads(path.read_text(encoding="utf-8"))
+            stored = read_json(path)
             first, problems = seen.setdefault(stored["sources"], (path, stored["problems"]))
             if problems != stored["problems"]:
                 raise InputError(f"{first} and {path} list different problems for the same config")
@@ -125,7 +112,7 @@ def check_labels(lines: Iterable[tuple[Path, list[Line]]]) -> None:
 
 
 def write(folders: Sequence[Path], out: Path, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Problems and configs first, the records last and by rename, so that a broken merge can be started again."""
+    """Problems and configs first, the records last, so that a merge that was interrupted can be started again."""
     out.mkdir(parents=True, exist_ok=True)
     for folder in reversed(folders):
         for path in [*folder.glob("*.toml"), folder / LIST_NAME]:
@@ -133,7 +120,6 @@ def write(folders: Sequence[Path], out: Path, lines: Iterable[Mapping[str, Any]]
                 shutil.copyfile(path, out / path.name)
         if (folder / "problems").is_dir():
             shutil.copytree(folder / "problems", out / "problems", dirs_exist_ok=True)
-    temporary = out / f".{FILE_NAME}.tmp"
-    with temporary.open("wb") as file:
-        file.writelines(as_line(line) for line in lines)
-    temporary.replace(out / FILE_NAME)
+    with replacing(out / FILE_NAME) as temporary, JsonLines(temporary) as file:
+        for line in lines:
+            file.append(line)

@@ -12,6 +12,7 @@ from oclgen.report.figures import Picture
 from oclgen.report.properties import properties
 from oclgen.report.render import as_csv, html_table, latex, latex_text, markdown
 from oclgen.report.tables.table import Table
+from oclgen.support.files import replacing
 
 TITLE = "Benchmark report"
 PAPER_NOTE = "Rows marked paper are the figures printed in the paper: ten minutes a problem on GPUs unless stated."
@@ -35,9 +36,8 @@ def write(report: Report, evaluation: Evaluation, out: Path) -> None:
 
 def put(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_bytes(data)
-    temporary.replace(path)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def as_markdown(report: Report) -> str:

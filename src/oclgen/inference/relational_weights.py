@@ -91,8 +91,9 @@ class EncoderWeights:
         names = [f"encoder.block.{layer}.relation.{i}" for layer in layers for i in relations]
         self._relations = (RelationStruct * len(names))(*(self._relation(name, weights) for name in names))
         self._arities = integers(counts.relations)
-        norms = [f"encoder.block.{layer}.norm0" for layer in layers] + ["encoder.norm"]
-        self._norms = np.stack([pad(weights[f"{n}.{kind}"], self.width) for n in norms for kind in ("weight", "bias")])
+        before = [f"encoder.block.{layer}.norm0" if counts.relations else "encoder.norm" for layer in layers]
+        norms = [f"{norm}.{kind}" for norm in (*before, "encoder.norm") for kind in ("weight", "bias")]
+        self._norms = np.stack([pad(weights[name], self.width) for name in norms])
         self._struct = EncoderStruct(
             self.model.place,
             ctypes.addressof(self._relations),

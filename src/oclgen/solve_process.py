@@ -1,8 +1,6 @@
 """One run of `oclgen solve`: limits that count from process start, signals, output, plan files, record, exit code."""
 
-import json
 import os
-import platform
 import signal
 import sys
 import threading
@@ -10,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,6 +20,8 @@ from oclgen.interfaces import Plan
 from oclgen.pddl.plan_file import read_plan
 from oclgen.planner import Prepared, is_anytime, prepare
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, exit_code, run
+from oclgen.support.files import write_json
+from oclgen.support.provenance import versions
 
 FINISH_SECONDS = 0.06
 """Kept back from the time limit for printing, writing and leaving."""
@@ -126,7 +125,7 @@ class SolveRun:
         lines += output.editor_lines(self.plan) if self.plan is not None else []
         print("\n".join(lines), flush=True)
         if self.request.json_file is not None:
-            write_json(self.request.json_file, self.record(ending, code, search_seconds, total))
+            write_record(self.request.json_file, self.record(ending, code, search_seconds, total))
         return code
 
     def code(self, ending: Ending) -> int:
@@ -156,7 +155,7 @@ class SolveRun:
             "search_seconds": search_seconds,
             "seconds": total,
             "peak_memory_kb": output.peak_memory_kb(),
-            "versions": versions(),
+            "versions": versions("numpy", "pymimir"),
         }
 
 
@@ -224,20 +223,8 @@ def watchdog(run_state: SolveRun) -> Iterator[None]:
         timer.cancel()
 
 
-def write_json(path: Path, record: Mapping[str, Any]) -> None:
-    partial = path.with_name(path.name + ".part")
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
     try:
-        partial.write_text(json.dumps(record) + "\n")
-        partial.replace(path)
+        write_json(path, record, indent=None)
     except OSError as error:
         raise OclgenError(f"{path}: cannot write the record: {error.strerror}") from None
-
-
-def versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in ("oclgen", "numpy", "pymimir"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

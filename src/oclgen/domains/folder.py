@@ -7,6 +7,7 @@ from pathlib import Path
 from oclgen.domains.catalog import DomainSpec, distinct, draw
 from oclgen.domains.defaults import Range
 from oclgen.errors import InputError
+from oclgen.support.files import write_text
 
 
 def write_problems(
@@ -15,10 +16,10 @@ def write_problems(
     """Write `count` different problems; where there are fewer, write those and say so as an `InputError`."""
     draw(spec, seed, 0, changes)  # refuse impossible parameters before the folder is touched
     prepare(out)
-    write(out / "domain.pddl", spec.domain_text)
+    write_text(out / "domain.pddl", spec.domain_text)
     made = 0
     for made, drawn in enumerate(islice(distinct(spec, seed, changes), count), start=1):
-        write(out / f"p{made:05}.pddl", drawn.text)
+        write_text(out / f"p{made:05}.pddl", drawn.text)
         on_written(made)
     if made < count:
         raise InputError(f"only {made} different problems could be made of the {count} asked for; they are in {out}")
@@ -32,10 +33,3 @@ def prepare(out: Path) -> None:
         raise InputError(f"{out}: {error.strerror or error}") from error
     if occupied:
         raise InputError(f"{out}: not empty; give a new folder")
-
-
-def write(path: Path, text: str) -> None:
-    """Under a temporary name first: whoever watches the folder never reads half a file."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)

@@ -1,12 +1,12 @@
 """Plan files: one `(operator argument ...)` a line, then the cost; a file without the cost line is unfinished."""
 
-import os
 import re
 from pathlib import Path
 
 from oclgen.errors import InputError
 from oclgen.interfaces import Action, Plan
 from oclgen.pddl.source import Group, Source, Word, bad, read_file, read_groups, shown
+from oclgen.support.files import write_text
 
 COST = re.compile(r"^\s*;\s*cost\s*=\s*\d+", re.IGNORECASE | re.MULTILINE)
 
@@ -49,12 +49,11 @@ def write_plan(path: Path, plan: Plan, cost_kind: str = "unit") -> None:
 
     What is not a plain file (a pipe, /dev/null) is written to as it is.
     """
-    in_place = path.exists() and not path.is_file()
-    temporary = path if in_place else path.with_name(f".{path.name}.{os.getpid()}")
+    text = format_plan(plan, cost_kind)
     try:
-        temporary.write_text(format_plan(plan, cost_kind), encoding="utf-8")
-        temporary.replace(path)
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+        else:
+            write_text(path, text)
     except OSError as error:
-        if not in_place:
-            temporary.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot write this plan: {error.strerror}") from None

@@ -7,7 +7,7 @@ a crash can tear only the last line; it is cut off when the file is opened again
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -92,7 +92,7 @@ class JsonLines:
         cut_torn_line(self._file)
 
     def append(self, line: Mapping[str, Any]) -> None:
-        data = (json.dumps(line, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n").encode()
+        data = json_line(line)
         while data:
             data = data[os.write(self._file, data) :]
         if self._durable:
@@ -154,10 +154,16 @@ def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def keep_json_lines(path: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
     """Rewrite a file of JSON lines with the wanted ones only."""
-    kept = [line for line in read_json_lines(path) if wanted(line)]
-    with replacing(path) as temporary, JsonLines(temporary) as file:
-        for line in kept:
-            file.append(line)
+    write_json_lines(path, [line for line in read_json_lines(path) if wanted(line)])
+
+
+def write_json_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.writelines(map(json_line, lines))
+
+
+def json_line(line: Mapping[str, Any]) -> bytes:
+    return (json.dumps(line, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n").encode()
 
 
 def try_lock(path: Path) -> TextIO | None:

@@ -27,6 +27,8 @@ def test_no_more_rollouts_are_chained_than_the_setting_says(links: int) -> None:
     assert result.plan is None and len(policy.calls) == links
 
 
-def test_fewer_than_one_rollout_per_plan_is_refused() -> None:
-    with pytest.raises(InputError, match="links must be at least 1"):
-        BestOfNSettings(links=0)
+@pytest.mark.parametrize("setting", ["samples", "links"])
+def test_settings_below_one_are_refused(setting: str) -> None:
+    with pytest.raises(InputError) as refused:
+        BestOfNSettings(**{setting: 0})
+    assert str(refused.value) == f"{setting} must be at least 1, not 0"

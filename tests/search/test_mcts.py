@@ -1,9 +1,10 @@
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from oclgen.errors import InputError
-from oclgen.interfaces import State, Step
+from oclgen.interfaces import Action, State, Step, Task
 from oclgen.search.mcts import MctsSettings, TreeNode, allowed_children, normalised, select_child
 from tests.search.running import solve
 from tests.toy import (
@@ -85,10 +86,37 @@ def test_a_goal_inside_a_rollout_from_deep_in_the_tree_gives_a_whole_plan() -> N
     assert result.plan == (("up",),) * 4
 
 
+WIDENING = "c_puct and widening_exponent must not be negative, widening_factor must be above 0"
+
+
 @pytest.mark.parametrize(
-    "wrong",
-    [{"samples": 0}, {"max_tokens": 0}, {"alpha": 2.0}, {"c_puct": -1.0}, {"widening_factor": 0.0}],
+    ("wrong", "message"),
+    [
+        ({"samples": 0}, "samples must be at least 1, not 0"),
+        ({"links": 0}, "links must be at least 1, not 0"),
+        ({"max_tokens": 0}, "max_tokens must be at least 1, not 0"),
+        ({"alpha": 1.01}, "alpha must lie between 0 and 1, not 1.01"),
+        ({"alpha": -0.01}, "alpha must lie between 0 and 1, not -0.01"),
+        ({"c_puct": -0.1}, WIDENING),
+        ({"widening_factor": 0.0}, WIDENING),
+        ({"widening_exponent": -0.1}, WIDENING),
+    ],
 )
-def test_settings_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
+def test_settings_out_of_range_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as refused:
         MctsSettings(**wrong)
+    assert str(refused.value) == message
+
+
+def test_settings_at_their_limits_are_accepted() -> None:
+    for alpha in (0.0, 1.0):
+        MctsSettings(max_tokens=1, samples=1, links=1, alpha=alpha, c_puct=0.0, widening_exponent=0.0)
+
+
+def test_a_policy_with_too_few_priors_is_a_defect() -> None:
+    class TooFew(ScriptedPolicy):
+        def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
+            return [1.0]
+
+    with pytest.raises(ValueError, match="zip"):
+        solve(FAN, TooFew({}), RandomHeuristic(), method="mcts", iterations=2)

@@ -21,8 +21,8 @@ from oclgen.search.anytime import Budget, Counters, Ending
 LIVE_SECONDS = 0.2
 LARGEST_PLAN = 400_000
 """Bytes on standard output for a plan in one notation. Editors stop a planner that prints more than 1 MiB."""
-MOST_IMPROVEMENTS = 2000
-"""Improvements that are reported on standard output, a line each."""
+MOST_IMPROVEMENTS = 1000
+"""Improvements that are reported on standard output."""
 
 
 @dataclass(slots=True)
@@ -127,8 +127,10 @@ def limits_lines(time_limit: float | None, memory_limit: int | None) -> list[str
     return [f"planner time limit: {seconds}", f"planner memory limit: {memory}"]
 
 
-def improvement_line(seconds: float, plan: Plan) -> str:
-    return f"[t={seconds:.3f}s, {peak_memory_kb()} KB] Plan length: {len(plan)} step(s)."
+def improvement_lines(seconds: float, plan: Plan) -> str:
+    """A better plan was found: two lines, as Fast Downward prints them."""
+    stamp = f"[t={seconds:.3f}s, {peak_memory_kb()} KB]"
+    return f"{stamp} Plan length: {len(plan)} step(s).\n{stamp} Plan cost: {len(plan)}"
 
 
 def plan_lines(plan: Plan) -> list[str]:

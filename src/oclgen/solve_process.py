@@ -111,7 +111,7 @@ class SolveRun:
         self.live.best = len(plan)
         if len(self.trace) <= output.MOST_IMPROVEMENTS:
             with self.live.hidden():
-                print(output.improvement_line(seconds, plan), flush=True)
+                print(output.improvement_lines(seconds, plan), flush=True)
 
     def finish(self, ending: Ending) -> int:
         """Print the best plan and the statistics, write the record: once, by who has acquired `finished`."""

@@ -1,5 +1,8 @@
 """`oclgen demo`, as `make demo` runs it: the shipped models on one problem of each domain."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from oclgen import demo
@@ -12,12 +15,29 @@ def test_the_demo_solves_a_problem_of_every_domain(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out.count("Plan valid; plan length over time: ") == len(catalog.names())
 
 
-@pytest.mark.parametrize("name", catalog.names())
-def test_every_domain_has_a_size_to_show(name: str) -> None:
-    assert name in demo.SIZES
+def test_a_new_domain_folder_is_shown_without_any_change_elsewhere(tmp_path: Path) -> None:
+    shutil.copytree(catalog.load("blocksworld").path, tmp_path / "harbour")
+    shown = demo.show(tmp_path / "harbour", 8)
+    assert (shown.domain, shown.verdict, shown.failed) == ("harbour", "Plan valid", False)
+    assert shown.picture.startswith("now")
 
 
-def test_what_is_shown_is_a_picture_the_course_of_lengths_and_the_plan() -> None:
+def test_a_domain_without_picture_and_model_is_shown_by_its_goal_and_is_no_failure(tmp_path: Path) -> None:
+    folder = tmp_path / "towers"
+    shutil.copytree(catalog.load("blocksworld").path, folder)
+    (folder / "picture.py").unlink()
+    text = (folder / "domain.pddl").read_text()
+    (folder / "domain.pddl").write_text(text.replace("arm-empty", "hand-empty"))
+    (folder / "generator.py").write_text(
+        "def generate(rng, blocks):\n"
+        "    return '(define (problem x) (:domain blocksworld-4ops) (:objects a b) (:init) (:goal (on a b)))'\n"
+    )
+    shown = demo.show(folder, 8)
+    assert (shown.picture, shown.plan, shown.failed) == ("2 objects; goal: (on a b)", None, False)
+    assert shown.verdict == demo.NO_MODEL
+
+
+def test_the_lines_are_a_picture_the_lengths_over_time_and_the_plan() -> None:
     shown = demo.Show("d", "a picture\nof two lines", ((0.12, 3), (1.5, 1)), (("stack", "a", "b"),), "Plan valid")
     assert demo.described(shown) == [
         "  a picture",
@@ -30,7 +50,7 @@ def test_what_is_shown_is_a_picture_the_course_of_lengths_and_the_plan() -> None
 
 
 def test_no_plan_is_said_and_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    nothing = demo.Show("blocksworld", "", (), None, "no plan")
+    nothing = demo.Show("blocksworld", "")
     monkeypatch.setattr(demo, "show", lambda name, seconds: nothing)
     assert run(["demo"]) == 1
     assert "no plan; plan length over time: -" in capsys.readouterr().out

@@ -16,6 +16,6 @@ def command(time_limit: float) -> int:
     for name in catalog.names():
         click.secho(f"── {name} " + "─" * (70 - len(name)), bold=True)
         result = show(name, time_limit)
-        failed |= result.verdict != "Plan valid"
+        failed |= result.failed
         click.echo("\n".join(described(result)))
     return int(failed)

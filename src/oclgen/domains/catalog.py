@@ -1,11 +1,12 @@
-"""Domains by folder: `domain.pddl`, `defaults.toml` and `generator.py` make a domain; nothing is registered anywhere.
+"""Domains by folder: `domain.pddl`, `defaults.toml` and `generator.py` make a domain; there is no registry.
 
 A generator has `generate(rng, **parameters) -> str`, whose parameters are the keys of the `[generate]` table, and may
 have `refusal(**parameters) -> str | None`, which says why a combination is impossible. `draw` is a pure function of
 the seed and an index, so that workers can draw independently of each other. Paper: Appendix A.
 
 Where names carry meaning there may also be `symmetry.py`, with `renaming(objects, rng) -> dict[str, str]`: a random
-renaming that makes of a problem with these objects another one that might have been drawn as well.
+renaming that turns a problem with these objects into another one that could have been drawn as well. `picture.py`, with
+`picture(atoms, goal) -> str`, draws a state and its goal as text.
 """
 
 import hashlib
@@ -13,18 +14,21 @@ import importlib.util
 import inspect
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 
 from oclgen.domains.defaults import Defaults, Range, parse_range, read_defaults
 from oclgen.errors import InputError
+from oclgen.support.distinct import distinct as first_of_each
 
 HOME = Path(__file__).parent
 MAX_REFUSALS = 10_000
 Symmetry = Callable[[Iterable[str], random.Random], Mapping[str, str]]
+Picture = Callable[[Collection[tuple[str, ...]], Collection[tuple[str, ...]]], str]
 PROBLEM_NAME = re.compile(r"\(\s*problem\s+([^\s()]+)\s*\)", re.IGNORECASE)
 
 
@@ -48,6 +52,13 @@ class DomainSpec:
             raise InputError(f"{path}: missing, so this domain's problems cannot be renamed")
         symmetry: Symmetry = load_module(path).renaming
         return symmetry
+
+    @property
+    def picture(self) -> Picture | None:
+        """None where the folder has no `picture.py`."""
+        path = self.path / "picture.py"
+        picture: Picture | None = load_module(path).picture if path.is_file() else None
+        return picture
 
 
 @dataclass(frozen=True)
@@ -166,18 +177,6 @@ def content_key(problem: str) -> bytes:
 
 
 def distinct(spec: DomainSpec, seed: int, changes: Mapping[str, Range] | None = None) -> Iterator[Drawn]:
-    """The stream without repetitions. It ends where a class is exhausted: when long nothing new was drawn.
-
-    A class of n equally likely instances gives up its last one after n draws on average, and 20 n draws miss it once
-    in 10^8 times; for classes beyond 10,000 patience ends earlier, with one or two instances unseen.
-    """
-    seen: set[bytes] = set()
-    index = in_vain = 0
-    while in_vain < 1000 + 20 * min(len(seen), 10_000):
-        drawn = draw(spec, seed, index, changes)
-        index += 1
-        in_vain += 1
-        if drawn.key not in seen:
-            seen.add(drawn.key)
-            in_vain = 0
-            yield drawn
+    """The stream without repetitions; it ends when nothing new has been drawn for long."""
+    stream = (draw(spec, seed, index, changes) for index in count())
+    return (drawn for drawn, _ in first_of_each(stream, lambda drawn: drawn.key))

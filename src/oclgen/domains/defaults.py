@@ -7,7 +7,7 @@ import math
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -72,21 +72,24 @@ class TeacherDefaults:
 
 @dataclass(frozen=True)
 class Defaults:
-    """One `defaults.toml`."""
+    """One `defaults.toml`; `demo` narrows ranges of `generate` to the problem that `oclgen demo` shows."""
 
     domain: str
     generate: dict[str, Range]
     solve: SolveDefaults
     encoding: EncodingDefaults
     teacher: TeacherDefaults = TeacherDefaults()
+    demo: dict[str, Range] = field(default_factory=dict)
 
 
 def read_defaults(path: Path) -> Defaults:
     """Raises `InputError` naming the file, the table and the key."""
     table = read_table(path)
-    if "generate" in table:
-        table["generate"] = ranges(table["generate"], f"{path}: [generate]")
-    return build(Defaults, table, str(path))
+    for key in {"generate", "demo"} & table.keys():
+        table[key] = ranges(table[key], f"{path}: [{key}]")
+    defaults = build(Defaults, table, str(path))
+    check_keys(defaults.demo, defaults.generate, f"{path}: [demo]")
+    return defaults
 
 
 def ranges(table: Any, where: str) -> dict[str, Range]:

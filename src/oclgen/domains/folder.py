@@ -15,7 +15,7 @@ def write_problems(
 ) -> None:
     """Write `count` different problems; where there are fewer, write those and say so as an `InputError`."""
     draw(spec, seed, 0, changes)  # refuse impossible parameters before the folder is touched
-    prepare(out)
+    make_empty_folder(out)
     write_text(out / "domain.pddl", spec.domain_text)
     made = 0
     for made, drawn in enumerate(islice(distinct(spec, seed, changes), count), start=1):
@@ -25,7 +25,7 @@ def write_problems(
         raise InputError(f"only {made} different problems could be made of the {count} asked for; they are in {out}")
 
 
-def prepare(out: Path) -> None:
+def make_empty_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         occupied = any(out.iterdir())

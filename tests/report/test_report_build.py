@@ -1,4 +1,4 @@
-"""The report: every table and picture, alarms first, absences by name, and a page that a real browser shows."""
+"""The report: every table and picture, warnings first, missing ones by name, and a page that a browser shows."""
 
 import json
 import os
@@ -9,12 +9,14 @@ import tomllib
 import xml.etree.ElementTree
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from oclgen.cli import run as run_cli
 from oclgen.report import build as report
 from oclgen.report import documents
 from oclgen.report.evaluation import Evaluation
+from oclgen.report.figures import Picture, quality_picture
 from tests.bench.records import broken, optimum, records, run, whole_evaluation, write_journal
 
 TABLES = {
@@ -50,10 +52,12 @@ def test_every_table_and_picture_is_written(written: Path) -> None:
         assert xml.etree.ElementTree.parse(path).getroot().tag.endswith("svg")
 
 
-def test_markdown_shouts_first_and_links_to_what_exists(written: Path) -> None:
+def test_markdown_warns_first_and_links_to_what_exists(written: Path) -> None:
     text = (written / "report.md").read_text()
-    shout = text.index("1 of 599 runs are broken")
-    assert shout < text.index("mcts-full (10 s, seed 0) on labyrinth/bad: invalid plan") < text.index("## Main results")
+    warning = text.index("1 of 599 runs are broken")
+    assert (
+        warning < text.index("mcts-full (10 s, seed 0) on labyrinth/bad: invalid plan") < text.index("## Main results")
+    )
     for target in re.findall(r"\]\(([^)#]+)\)", text):
         assert (written / target).is_file(), target
     assert "Not shown" not in text
@@ -112,12 +116,42 @@ def test_no_runs_at_all_is_still_a_report(tmp_path: Path) -> None:
     assert "0 solved" in (folder / "report" / "report.md").read_text()
 
 
-def test_alarms_name_contradictions_and_count_what_is_not_named() -> None:
+def test_warnings_name_contradictions_and_count_what_is_not_named() -> None:
     lines = [broken("gbfs", f"p{number:02}") for number in range(25)]
     made = report.make(Evaluation(records(*lines, run("lama", "p00", [(1, 3)]), optimum("p00", 4))))
-    assert made.alarms[0].startswith("1 runs contradict others")
-    assert "25 of 26 runs are broken" in made.alarms[2]
-    assert made.alarms[-1] == "... and 5 more"
+    assert made.warnings[0].startswith("1 runs contradict others")
+    assert "25 of 26 runs are broken" in made.warnings[2]
+    assert made.warnings[-1] == "... and 5 more"
+
+
+def test_disturbed_runs_are_counted_among_those_whose_records_say() -> None:
+    lines = [
+        run("lama", "p1", [(1, 3)], disturbed=True, lost_seconds=0.5, cores=1, load=1.2),
+        run("lama", "p2", [(1, 3)], disturbed=True, lost_seconds=3.25),
+        run("lama", "p3", [(1, 3)], disturbed=False, lost_seconds=0.1),
+        run("lama", "p4", [(1, 3)]),
+    ]
+    [warning] = report.make(Evaluation(records(*lines))).warnings
+    assert warning.startswith("2 of 3 runs lost more than 2 % of their time to other processes; the worst: lama")
+    assert warning.endswith("blocksworld/p2, 3.2 s lost")
+    assert report.make(Evaluation(records(lines[3]))).warnings == ()
+
+
+def test_quality_over_time_counts_unsolved_and_broken_runs_as_zero() -> None:
+    lines = [
+        run("gbfs", "p1", [(1, 20), (5, 10)]),
+        run("gbfs", "p2", None),
+        run("gbfs", "p3", [(0.5, 7)], outcome="broken"),
+        run("gbfs", "p4", [(2, 40)]),
+        optimum("p4", 20),
+    ]
+    picture = quality_picture(Evaluation(records(*lines)))
+    assert isinstance(picture, Picture)
+    [axes] = picture.figure.axes
+    [line] = axes.lines
+    seconds, quality = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    for second, expected in ((0.9, 0.0), (1.5, 0.5 / 4), (4.0, 1.0 / 4), (10.0, 1.5 / 4)):
+        assert quality[seconds <= second][-1] == pytest.approx(expected)
 
 
 def test_text_from_records_cannot_break_the_page(tmp_path: Path) -> None:

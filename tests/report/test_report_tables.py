@@ -152,16 +152,17 @@ def test_compilation_searches_after_loops_and_generalisation_have_tables_of_thei
     assert rows(generalisation(found), "paper") == [["paper", "10 min", "79.9", "–"]]
 
 
-def test_number_of_rollouts_is_mean_and_standard_deviation() -> None:
+def test_plans_of_best_of_n_are_counted_apart_from_the_rollouts_that_they_are_chained_from() -> None:
+    settings = {"samples": 10, "links": 20}
     table = number_of_rollouts(
         evaluation(
-            run("best-of-n", "p1", None, counters={"rollouts": 10}),
-            run("best-of-n", "p2", [(1, 4)], counters={"rollouts": 30}),
+            run("best-of-n", "p1", None, counters={"iterations": 1, "rollouts": 25}, settings=settings),
+            run("best-of-n", "p2", [(1, 4)], counters={"iterations": 3, "rollouts": 45}, settings=settings),
             broken("best-of-n", "p3", counters=None),
         )
     )
-    assert rows(table) == [["Best-of-N", "10 s", "20.0 ± 14.1"]]
-    assert rows(table, "paper") == [["paper", "10 min", "24768.9 ± 11816.0"]]
+    assert rows(table) == [["Best-of-N", "10 s", "20.0 ± 14.1", "35.0 ± 14.1"]]
+    assert rows(table, "paper") == [["paper", "10 min", "24768.9 ± 11816.0", "–"]]
 
 
 def test_statistical_comparison_pairs_problems_that_both_solved_under_the_same_limit() -> None:
@@ -281,11 +282,30 @@ def test_heuristic_errors_are_taken_against_proven_optima() -> None:
     )
     table = mae_me_comparison(found)
     assert rows(table)[0] == [
-        "Blocksworld", "The model as given", "3", "2", "2.00 ± 2.00", "1.00 ± 0.00", "2.00 ± 2.00", "0.00 ± 1.00",
+        "Blocksworld", "The model as given", "–", "3", "2", "2.00 ± 2.00", "1.00 ± 0.00", "2.00 ± 2.00", "0.00 ± 1.00",
     ]  # fmt: skip
-    assert rows(table, "paper")[0][4:] == ["8.68 ± 0.24", "4.07 ± 0.12", "8.68 ± 0.24", "3.99 ± 0.12"]
+    assert rows(table, "paper")[0][2:] == ["0", "–", "–", "8.68 ± 0.24", "4.07 ± 0.12", "8.68 ± 0.24", "3.99 ± 0.12"]
     assert rows(mae_comparison(found)) == [["Mode", "2.00 ± 2.00", "1.00"], ["Perc.", "1.00 ± 0.00", "0.00"]]
     assert rows(mae_comparison(found), "paper")[0] == ["paper", "8.68 ± 0.24", "0.44 ± 0.02"]
+
+
+def test_a_model_after_loops_says_so_and_stands_beside_the_papers_before_and_after_loops() -> None:
+    found = evaluation(estimate("p1", 14, 9, loops=2), optimum("p1", 10))
+    table = mae_me_comparison(found)
+    assert [row[1:3] for row in rows(table)] == [["The model as given", "2"]]
+    assert [(row[2], row[5]) for row in rows(table, "paper")] == [("0", "8.68 ± 0.24"), ("3", "0.44 ± 0.02")]
+
+
+def test_a_model_before_loops_stands_beside_the_papers_before_loops_only() -> None:
+    found = evaluation(estimate("p1", 14, 9, loops=0), optimum("p1", 10))
+    assert [row[2] for row in rows(mae_me_comparison(found))] == ["0"]
+    assert [row[2] for row in rows(mae_me_comparison(found), "paper")] == ["0"]
+
+
+def test_a_model_after_loops_is_not_shown_as_one_before() -> None:
+    after = estimate("p1", 11, 10, label="heuristic-loop3", loops=3)
+    assert isinstance(mae_comparison(evaluation(estimate("p1", 14, 9, loops=3), after, optimum("p1", 10))), Absent)
+    assert isinstance(mae_comparison(evaluation(estimate("p1", 14, 9, loops=0), after, optimum("p1", 10))), Table)
 
 
 def test_the_teachers_length_comes_from_the_data_set_or_from_a_run_of_the_teacher() -> None:

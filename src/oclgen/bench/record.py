@@ -57,6 +57,14 @@ class RunRecord:
     """Whether that was more than 2 % of its time."""
 
     @property
+    def sampled_plans(self) -> int | None:
+        """Candidate plans that Best-of-N sampled: one batch per iteration. A plan may take several chained rollouts."""
+        samples = (self.settings or {}).get("samples")
+        if self.method != "best-of-n" or not self.counters or samples is None:
+            return None
+        return int(samples) * self.counters["iterations"]
+
+    @property
     def first_seconds(self) -> float | None:
         """When the first plan was found."""
         return self.trace[0][0] if self.trace else None

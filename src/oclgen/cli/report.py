@@ -21,7 +21,7 @@ def command(folders: tuple[Path, ...], out: Path | None) -> None:
     made = report.make(evaluation)
     target = out or folders[0] / "report"
     documents.write(made, evaluation, target)
-    for line in made.alarms:
+    for line in made.warnings:
         click.echo(f"ATTENTION: {line}")
     shown = f"{len(made.tables())} tables and {len(made.pictures())} figures"
     click.echo(f"{target / 'index.html'}: {shown} from {len(evaluation.runs)} runs; {len(made.absent)} not shown")

@@ -1,9 +1,9 @@
-"""From records to a folder that one can read: Markdown, LaTeX, CSV, PNG, SVG, one HTML page, lab's properties.
+"""From records to a report: Markdown, LaTeX, CSV, PNG, SVG, one HTML page, lab's properties.
 
     OUT/index.html  OUT/report.md  OUT/taskwise.md  OUT/report.tex  OUT/tables/*.csv  OUT/figures/*.png|svg
     OUT/properties
 
-Nothing is run and nothing but records is read. What the records do not allow is listed by name with the reason.
+Runs nothing and reads only records. Tables and figures that the records do not allow are listed with the reason.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ from oclgen.report.tables.results import limit_text
 from oclgen.report.tables.table import Absent, Table
 
 Item = Table | Picture | Absent
-SHOUTED = 20
-"""Broken runs named one by one; the rest is counted."""
+MAX_LISTED = 20
+"""Broken runs that are listed one by one; the rest is counted."""
 
 SECTIONS: dict[str, tuple[Callable[[Evaluation], Item], ...]] = {
     "Main results": (
@@ -50,7 +50,7 @@ SECTIONS: dict[str, tuple[Callable[[Evaluation], Item], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with what the records allow under it."""
+    """A heading with its tables and figures."""
 
     title: str
     items: tuple[Table | Picture, ...]
@@ -58,9 +58,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that is going to be written, in order."""
+    """The content of a report, in order."""
 
-    alarms: tuple[str, ...]
+    warnings: tuple[str, ...]
     facts: tuple[tuple[str, str], ...]
     sections: tuple[Section, ...]
     taskwise: Table | None
@@ -86,7 +86,7 @@ def make(evaluation: Evaluation) -> Report:
     ]
     everything = [*(item for items in made.values() for item in items), taskwise]
     return Report(
-        alarms=tuple(alarms(evaluation)),
+        warnings=tuple(warnings(evaluation)),
         facts=tuple(facts(evaluation)),
         sections=tuple(section for section in sections if section.items),
         taskwise=None if isinstance(taskwise, Absent) else taskwise,
@@ -94,24 +94,30 @@ def make(evaluation: Evaluation) -> Report:
     )
 
 
-def alarms(evaluation: Evaluation) -> list[str]:
-    """What must not be overlooked, worst first."""
+def warnings(evaluation: Evaluation) -> list[str]:
+    """What a reader must not miss, worst first."""
     lines = []
     if evaluation.impossible:
         lines.append(
             f"{len(evaluation.impossible)} runs contradict others (a plan below the proven optimum, or a wrong proof):"
         )
-        lines += [f"{run_text(run)}: length {run.length}, {run.ending}" for run in evaluation.impossible[:SHOUTED]]
+        lines += [f"{run_text(run)}: length {run.length}, {run.ending}" for run in evaluation.impossible[:MAX_LISTED]]
     if evaluation.broken:
         lines.append(f"{len(evaluation.broken)} of {len(evaluation.runs)} runs are broken and count as unsolved below:")
-        lines += [f"{run_text(run)}: {run.error or 'no reason recorded'}" for run in evaluation.broken[:SHOUTED]]
-        if len(evaluation.broken) > SHOUTED:
-            lines.append(f"... and {len(evaluation.broken) - SHOUTED} more")
+        lines += [f"{run_text(run)}: {run.error or 'no reason recorded'}" for run in evaluation.broken[:MAX_LISTED]]
+        if len(evaluation.broken) > MAX_LISTED:
+            lines.append(f"... and {len(evaluation.broken) - MAX_LISTED} more")
     if evaluation.late:
         worst = max(evaluation.late, key=lambda run: (run.seconds or 0.0) / run.time_limit)
         lines.append(
             f"{len(evaluation.late)} runs went past their limit by more than 5 % and half a second; the worst: "
             f"{run_text(worst)}, {worst.seconds:.1f} s"
+        )
+    if evaluation.disturbed:
+        worst = max(evaluation.disturbed, key=lambda run: run.lost_seconds or 0.0)
+        lines.append(
+            f"{len(evaluation.disturbed)} of {evaluation.watched} runs lost more than 2 % of their time to other "
+            f"processes; the worst: {run_text(worst)}, {worst.lost_seconds:.1f} s lost"
         )
     return lines
 

@@ -1,4 +1,4 @@
-"""A `Report` as files: each document is made as text, then put into place by rename."""
+"""A `Report` as files."""
 
 import base64
 from importlib import resources
@@ -19,7 +19,7 @@ PAPER_NOTE = "Rows marked paper are the figures printed in the paper: ten minute
 
 
 def write(report: Report, evaluation: Evaluation, out: Path) -> None:
-    """Everything a report consists of."""
+    """Write all files of a report."""
     pictures = {picture.key: (picture.png(), picture.svg()) for picture in report.pictures()}
     put(out / "report.md", as_markdown(report).encode())
     put(out / "report.tex", as_latex(report).encode())
@@ -42,8 +42,8 @@ def put(path: Path, data: bytes) -> None:
 
 def as_markdown(report: Report) -> str:
     parts = [f"# {TITLE}\n"]
-    if report.alarms:
-        parts.append("> **Attention**\n>\n" + "\n".join(f"> - {line}" for line in report.alarms) + "\n")
+    if report.warnings:
+        parts.append("> **Attention**\n>\n" + "\n".join(f"> - {line}" for line in report.warnings) + "\n")
     parts.append("\n".join(f"- {name}: {value}" for name, value in report.facts) + "\n")
     parts.append(f"{PAPER_NOTE}\n")
     for section in report.sections:
@@ -87,7 +87,7 @@ def picture_latex(picture: Picture) -> str:
 
 
 def as_html(report: Report, images: dict[str, bytes]) -> str:
-    """One file that needs nothing else: looks, tables and pictures are inside."""
+    """One self-contained file: styles, tables and pictures are inside."""
     text = resources.files("oclgen.report").joinpath("page.html").read_text(encoding="utf-8")
     template = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
     return template.render(

@@ -1,7 +1,7 @@
 """Records arranged for the tables: which method, under which limit, did what on which problem.
 
 Runs with several seeds on one problem become one `Result`, so that problems weigh the same whatever the number of
-seeds, and paired statistics pair problems. Broken runs count as unsolved; the report shouts them separately.
+seeds, and paired statistics pair problems. Broken runs count as unsolved; the report also lists them.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ from oclgen.report.paper import PAPER
 TEACHER = "lama-first"
 MAIN = "main"
 SIDE_LABELS = ("oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode", "compiled", "not-compiled")
-"""Labels that have a table of their own, so that the main one leaves them out (as it does all `...-loopN`)."""
+"""Labels with their own tables; the main table leaves them out, as it does all `...-loopN`."""
 REFERENCES = ("oclgen-uniform", "oclgen", "oclgen-scan")
 
 
@@ -37,7 +37,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A problem and what became of it: mean length over the seeds that solved it, None if none did."""
+    """A method's result on a problem: mean length over the seeds that solved it, None if none did."""
 
     fingerprint: str
     solved: float
@@ -52,8 +52,8 @@ class Result:
 
 
 class Evaluation:
-    """All records of a report, with the views that the tables ask for. What was recorded anew (with other models, say,
-    under the same label) counts as recorded last."""
+    """All records of a report, with the views that the tables need. A later record with the same label on the same
+    problem (from another model, say) replaces an earlier one."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         runs: dict[tuple[object, ...], RunRecord] = {}
@@ -96,7 +96,7 @@ class Evaluation:
 
     @cached_property
     def best_known(self) -> dict[str, int]:
-        """The shortest length anybody found or proved, by fingerprint (the C* of the scores)."""
+        """The shortest length that any run found or proved, by fingerprint (the C* of the scores)."""
         best = dict(self.optima)
         for run in self.runs:
             if run.outcome == "solved" and run.length is not None:
@@ -109,7 +109,7 @@ class Evaluation:
 
     @cached_property
     def impossible(self) -> list[RunRecord]:
-        """Runs that contradict another: a plan below the proven optimum, or a proof that a solved problem has none."""
+        """Runs that contradict others: a plan below the proven optimum, or a proof that a solved problem has none."""
         return [
             run
             for run in self.runs
@@ -128,8 +128,18 @@ class Evaluation:
 
     @cached_property
     def late(self) -> list[RunRecord]:
-        """Runs that took clearly longer than their limit, so that they had an unfair share."""
+        """Runs that took clearly longer than their limit."""
         return [run for run in self.runs if run.seconds is not None and run.seconds > 1.05 * run.time_limit + 0.5]
+
+    @cached_property
+    def disturbed(self) -> list[RunRecord]:
+        """Runs that lost more than 2 % of their time to other processes, as far as their records say."""
+        return [run for run in self.runs if run.disturbed]
+
+    @property
+    def watched(self) -> int:
+        """How many runs have a record that says whether they were disturbed."""
+        return sum(run.disturbed is not None for run in self.runs)
 
     def domains(self, *sets: str) -> list[str]:
         return PAPER.ordered({run.domain for run in self.runs if run.set in sets})
@@ -146,7 +156,7 @@ class Evaluation:
         return self.variants(MAIN, is_main_label)
 
     def reference(self, problem_set: str = MAIN) -> str | None:
-        """The label of ours that the others are compared with."""
+        """Our label that the others are compared with."""
         labels = {run.label for run in self.runs if run.set == problem_set}
         return next((label for label in REFERENCES if label in labels), None)
 
@@ -167,7 +177,7 @@ class Evaluation:
         return {key: Result.of(key, runs, length) for key, runs in sorted(by_problem.items())}
 
     def longest(self, problem_set: str, domain: str, label: str) -> Variant | None:
-        """The label's entry with the largest limit, whose trace tells all smaller ones."""
+        """The label under its largest limit; its traces cover all smaller limits."""
         limits = [limit for group in self._groups if group[:3] == (problem_set, domain, label) for limit in group[3:]]
         return Variant(label, max(limits)) if limits else None
 
@@ -177,7 +187,7 @@ def is_main_label(label: str) -> bool:
 
 
 def is_loop_search(label: str) -> bool:
-    """A search with the models of some loop of self-improvement; sampling with them is another matter."""
+    """Whether a label is a search with the models of a self-improvement loop (Best-of-N with them is no search)."""
     return "-loop" in label and not label.startswith("best-of-n-")
 
 

@@ -18,7 +18,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from oclgen.bench.record import CurveRecord, EstimateRecord, RunRecord
+from oclgen.bench.record import CurveRecord, EstimateRecord, RunRecord, Trace
 from oclgen.classical.planners import OPTIMAL, PLANNERS
 from oclgen.report.evaluation import MAIN, TEACHER, Evaluation
 from oclgen.report.paper import PAPER
@@ -60,7 +60,7 @@ STYLE = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawn figure with what the report says of it."""
+    """A drawn figure with its title and caption."""
 
     key: str
     title: str
@@ -82,7 +82,7 @@ class Picture:
 
 @contextmanager
 def panels(count: int, entries: int, columns: int = 2, height: float = 2.9) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A grid of `count` axes in the house style, above one legend with room for so many entries."""
+    """A grid of `count` axes above one legend with room for `entries`."""
     columns = min(columns, count)
     rows = math.ceil(count / columns)
     width = 9.2 if columns > 1 else 6.4
@@ -118,7 +118,7 @@ def length_picture(evaluation: Evaluation) -> Picture | Absent:
         "Mean length of the plans known at each second, over the problems solved by then, with 95 % confidence bands. "
         "Early means rise as harder problems come in.",
         "mean length",
-        lambda runs, grid: length_over_time([run.trace for run in runs], grid),
+        lambda runs, grid: length_over_time(traces(runs), grid),
     )
 
 
@@ -129,14 +129,14 @@ def completion_picture(evaluation: Evaluation) -> Picture | Absent:
         "Completion over time",
         "Share of problems solved at each second, with 95 % confidence bands.",
         "solved",
-        lambda runs, grid: completion_over_time([run.trace for run in runs], grid),
+        lambda runs, grid: completion_over_time(traces(runs), grid),
     )
 
 
 def quality_picture(evaluation: Evaluation) -> Picture | Absent:
     def quality(runs: Sequence[RunRecord], grid: Array) -> Band:
         best = [evaluation.best_known.get(run.fingerprint, 0) for run in runs]
-        return quality_over_time([run.trace for run in runs], best, grid)
+        return quality_over_time(traces(runs), best, grid)
 
     return over_time(
         evaluation,
@@ -147,6 +147,11 @@ def quality_picture(evaluation: Evaluation) -> Picture | Absent:
         "best / length",
         quality,
     )
+
+
+def traces(runs: Sequence[RunRecord]) -> list[Trace]:
+    """A broken run counts as unsolved, whatever plans it found."""
+    return [run.trace if run.outcome == "solved" else () for run in runs]
 
 
 def over_time(
@@ -236,7 +241,7 @@ def distribution_picture(evaluation: Evaluation) -> Picture | Absent:
 
 
 def first_models(evaluation: Evaluation) -> list[tuple[str, str]]:
-    """Each domain with the label of its model that was there first (the one before any self-improvement)."""
+    """Each domain with its first label in the paper's order: the model before self-improvement."""
     domains = PAPER.ordered({estimate.domain for estimate in evaluation.estimates})
     return [
         (domain, PAPER.ordered({each.label for each in evaluation.estimates if each.domain == domain})[0])

@@ -30,11 +30,11 @@ class Paper:
         return names
 
     def name(self, label: str) -> str:
-        """How the paper calls a method or a domain; other labels stay as they are."""
+        """The paper's name of a method or a domain; other labels stay as they are."""
         return self.names.get(label, label)
 
     def ordered(self, labels: Iterable[str]) -> list[str]:
-        """Those the paper names in its order, then the others by alphabet."""
+        """Labels that the paper names, in its order, then the others by alphabet."""
         order = {label: index for index, label in enumerate(self.names)}
         return sorted(labels, key=lambda label: (order.get(label, len(order)), label))
 

@@ -17,7 +17,7 @@ def properties(evaluation: Evaluation) -> str:
 
 
 def attributes(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]:
-    """Attributes under the names that Fast Downward's lab parsers give them; what is unknown is left out."""
+    """Attributes under the names of lab's Fast Downward parsers; unknown ones are left out."""
     solved = run.outcome == "solved"
     problem = f"{run.set}-{run.problem}"
     algorithm = f"{run.label}-{run.time_limit:g}s"

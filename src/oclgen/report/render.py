@@ -89,7 +89,7 @@ def spans(columns: tuple[Column, ...]) -> Iterator[tuple[str, int]]:
 
 
 def as_csv(table: Table) -> str:
-    """Bare numbers, one column each, and whose they are."""
+    """One column per number; the first column says whether a row is ours or the paper's."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["source", *(name for column in table.columns for name in csv_names(column))])
@@ -114,7 +114,7 @@ def csv_values(column: Column, cell: Cell) -> list[object]:
 
 
 def html_table(table: Table) -> str:
-    """A bare <table>; the page brings its looks."""
+    """A bare <table>; the page has the style sheet."""
     lines = ["<table>", "<thead>", *html_header(table), "</thead>", "<tbody>"]
     for row in table.rows:
         classes = " ".join(["paper"] * (row.source == "paper") + ["rule"] * row.rule)

@@ -22,7 +22,7 @@ CONFIDENCE_Z = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with its standard error; the error is None where a single value gives none."""
+    """A mean with its standard error; the error of a single value is None."""
 
     count: int
     mean: float
@@ -96,7 +96,7 @@ def wilcoxon(differences: Array) -> float:
 
 
 def wilson(successes: Array, trials: int) -> tuple[Array, Array]:
-    """The 95 % score intervals of rates; unlike the normal ones they do not collapse at 0 % and 100 %."""
+    """The 95 % Wilson score intervals of rates; unlike normal ones they have a width at 0 % and 100 %."""
     if trials == 0:
         return np.full(successes.shape, np.nan), np.full(successes.shape, np.nan)
     rate, square = successes / trials, CONFIDENCE_Z**2 / trials
@@ -106,7 +106,7 @@ def wilson(successes: Array, trials: int) -> tuple[Array, Array]:
 
 
 def satisficing_score(best: float, length: float | None) -> float:
-    """IPC: C*/C, where C* is the best length anybody knows; 0 if unsolved."""
+    """IPC: C*/C, where C* is the best known length; 0 if unsolved."""
     if length is None:
         return 0.0
     return best / length if length else 1.0
@@ -136,12 +136,12 @@ def values_over_time(traces: Sequence[Trace], grid: Array) -> Array:
 
 
 def length_over_time(traces: Sequence[Trace], grid: Array) -> Band:
-    """Mean length of what is solved by then (the paper's figure, with its bias towards easy problems early on)."""
+    """Mean length over the problems solved by then (the paper's figure; early on these are the easy ones)."""
     return band_of_means(values_over_time(traces, grid), grid)
 
 
 def quality_over_time(traces: Sequence[Trace], best: Sequence[float], grid: Array) -> Band:
-    """Mean C*/C over all problems, unsolved ones counting 0: rises only, and no method gains by skipping problems."""
+    """Mean C*/C over all problems, where an unsolved problem counts 0: no method gains by skipping problems."""
     lengths = values_over_time(traces, grid)
     reference = np.asarray(best, dtype=float)[:, None]
     scores = np.where(lengths == 0, 1.0, reference / np.where(lengths == 0, 1.0, lengths))

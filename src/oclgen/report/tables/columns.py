@@ -1,22 +1,23 @@
-"""The columns that a domain gets in a table of results, filled from our results and from the paper's figures."""
+"""The columns of one domain in a table of results, filled from our results and from the paper's figures."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from oclgen.report.evaluation import Evaluation, Result
 from oclgen.report.statistics import mean_of
-from oclgen.report.tables.table import Cell, Column, error_cell, mean_cell, number_cell, of_cell
+from oclgen.report.tables.table import Cell, Column, blank, error_cell, mean_cell, number_cell, of_cell
 
 COMPLETION = Column("Comp. [%]", numbers=("",))
 LENGTH = Column("Length", numbers=("", "error"))
 OPTIMAL = Column("Optimal", numbers=("", "of"))
 LENGTH_SOLVED = Column("Length (solved)", numbers=("", "solved", "of"))
 PLANS = Column("Plans", numbers=("", "sd"))
+ROLLOUTS = Column("Rollouts", numbers=("", "sd"))
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The columns that each domain gets, and how they are filled from our results and from the paper's figures."""
+    """Columns of one domain, and how to fill them from our results and from the paper's figures."""
 
     columns: tuple[Column, ...]
     ours: Callable[[Evaluation, Sequence[Result]], tuple[Cell, ...]]
@@ -55,7 +56,16 @@ def length_of_cell(mean: float | None, solved: int, total: int) -> Cell:
 
 
 def plans_cell(results: Sequence[Result]) -> Cell:
-    counts = [run.counters["rollouts"] for result in results for run in result.runs if run.counters]
+    counts = [run.sampled_plans for result in results for run in result.runs]
+    return deviation_cell([count for count in counts if count is not None])
+
+
+def rollouts_cell(results: Sequence[Result]) -> Cell:
+    return deviation_cell([run.counters["rollouts"] for result in results for run in result.runs if run.counters])
+
+
+def deviation_cell(counts: Sequence[float]) -> Cell:
+    """Mean and standard deviation."""
     mean = mean_of(counts)
     return error_cell(None, None) if mean is None else error_cell(mean.mean, mean.deviation, 1)
 
@@ -84,8 +94,8 @@ COMPLETION_ONLY = Block(
     lambda evaluation, results: (completion_cell(results), length_cell(results)),
     lambda completion: (number_cell(completion, 1), error_cell(None, None)),
 )
-ROLLOUTS = Block(
-    (PLANS,),
-    lambda evaluation, results: (plans_cell(results),),
-    lambda mean, deviation: (error_cell(mean, deviation, 1),),
+SAMPLED = Block(
+    (PLANS, ROLLOUTS),
+    lambda evaluation, results: (plans_cell(results), rollouts_cell(results)),
+    lambda mean, deviation: (error_cell(mean, deviation, 1), *blank((ROLLOUTS,))),
 )

@@ -1,7 +1,7 @@
-"""What averages hide: paired tests, commonly solved problems, competition scores, equal seconds, single problems.
+"""Comparisons on the same problems: paired tests, commonly solved problems, competition scores, equal seconds.
 
-A mean over the problems that a method happened to solve favours methods that solve only easy ones; every table
-here compares on the same problems. Paper: tab:statistical_comparison and tab:statistical_comparison_iter3.
+A mean over the problems that a method solved favours methods that solve only easy ones.
+Paper: tab:statistical_comparison and tab:statistical_comparison_iter3.
 """
 
 from collections.abc import Sequence

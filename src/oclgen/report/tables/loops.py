@@ -39,7 +39,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class LoopCurve:
-    """What one loop reached, iteration by iteration, on some problems; `curve` is its name in the figure."""
+    """Results of one loop on some problems, iteration by iteration; `curve` is its name in the figure."""
 
     domain: str
     label: str
@@ -50,7 +50,7 @@ class LoopCurve:
 
 
 def loop_curves(evaluation: Evaluation) -> list[LoopCurve]:
-    """By domain in the paper's order; the loops' own tests before the runs of a benchmark."""
+    """Sorted by domain in the paper's order; the loops' own tests come before benchmark runs."""
     found = [*recorded(evaluation), *from_runs(evaluation)]
     order = PAPER.ordered({loop_curve.domain for loop_curve in found})
     return sorted(found, key=lambda loop_curve: order.index(loop_curve.domain))
@@ -79,7 +79,7 @@ def from_runs(evaluation: Evaluation) -> Iterator[LoopCurve]:
 
 
 def iterations_of(results: Mapping[int, Mapping[str, Result]], evaluation: Evaluation) -> tuple[LoopIteration, ...]:
-    """The figures that a loop itself would report, from each iteration's results by problem."""
+    """The same figures as a loop reports, from each iteration's results by problem."""
     solved = {
         number: {key: result.length for key, result in found.items() if result.length is not None}
         for number, found in results.items()
@@ -182,7 +182,7 @@ def loop_picture(evaluation: Evaluation) -> Picture | Absent:
 
 
 def draw_loop_curve(lengths: Axes, shares: Axes, loop_curve: LoopCurve, colour: str) -> None:
-    """The teacher's line has the colour of the loop whose problems it is about, and a grey entry in the legend."""
+    """The teacher's line has the colour of its loop; its legend entry is grey."""
     found = [
         (each.iteration, each.mean_length, each.se or 0.0)
         for each in loop_curve.iterations

@@ -14,7 +14,7 @@ from oclgen.report.tables.columns import (
     COMPLETION_ONLY,
     OPTIMAL_COMPLETION_LENGTH,
     OPTIMAL_LENGTH,
-    ROLLOUTS,
+    SAMPLED,
     Block,
 )
 from oclgen.report.tables.table import Absent, Cell, Column, Row, Table, blank, text_cell
@@ -123,8 +123,9 @@ def number_of_rollouts(evaluation: Evaluation) -> Table | Absent:
         evaluation,
         "number_of_rollouts",
         "Plans sampled by Best-of-N",
-        "Candidate plans that Best-of-N sampled within its time limit (mean ± standard deviation).",
-        ROLLOUTS,
+        "Candidate plans that Best-of-N sampled within its time limit, and the rollouts that they are chained from "
+        "(mean ± standard deviation).",
+        SAMPLED,
         column_groups(evaluation, MAIN),
         evaluation.variants(MAIN, lambda label: label == "best-of-n"),
         "no runs labelled best-of-n",

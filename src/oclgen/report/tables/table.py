@@ -1,4 +1,4 @@
-"""One small model of a table, made once and written as Markdown, LaTeX, CSV and HTML (see `render`)."""
+"""A table as a value, which `render` writes as Markdown, LaTeX, CSV and HTML."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ NONE = "–"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a reader sees, and the bare numbers behind it for machines."""
+    """The text for readers and the numbers for CSV."""
 
     text: str
     numbers: tuple[float | None, ...] = ()
@@ -30,7 +30,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of ours or of the paper; `rule` asks for a line above it."""
+    """A row of ours or of the paper; `rule` draws a line above it."""
 
     cells: tuple[Cell, ...]
     source: Source = "ours"
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`key` is the paper's label of the table, or our name for one that the paper lacks."""
+    """`key` is the paper's label of the table, or our own if the paper has none."""
 
     key: str
     title: str
@@ -55,7 +55,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A table or figure that the records do not allow, and what they lack."""
+    """A table or figure that cannot be made, with what the records lack."""
 
     key: str
     title: str

@@ -38,18 +38,19 @@ ALLOWED = {
     "solve_process": SOLVING | {"output"},
     "demo": SOLVING,
     "up": SOLVING,
+    "mcp_server": TASKS | {"model_folders"},
     "data": SOLVING | {"encoding", "checkpoint"},
     "learn": TASKS | MODELS | {"data"},
     "improve": TRAINING,
     "pipeline": TRAINING,
     "bench": SOLVING | MODELS | {"data"},
     "report": SOLVING | {"bench"},
-    "cli": TRAINING | {"solve_process", "demo", "improve", "pipeline", "bench", "report"},
+    "cli": TRAINING | {"solve_process", "demo", "mcp_server", "improve", "pipeline", "bench", "report"},
     "__main__": {"cli"},
     "__init__": {"planner", "loaded_model"},
 }
 """Every layer, from the bottom to the top, with the layers that it may import."""
-BY_NAME = {("inference", "learn"), ("bench", "__main__")}
+BY_NAME = {("inference", "learn"), ("bench", "__main__"), ("mcp_server", "__main__")}
 """Layers above that are used at run time only: the engine on torch, if it is asked for, and `oclgen solve` as a child
 process."""
 TORCH = {"torch", "transformers", "accelerate"}

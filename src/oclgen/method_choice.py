@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from oclgen.classical.fast_downward import is_installed
-from oclgen.errors import InputError
-from oclgen.model_folders import find_model
+from oclgen.model_folders import has_model
 from oclgen.pddl.model import DomainInfo
 
 NAMES = {"lama": "LAMA (Fast Downward)", "bfs": "breadth-first search"}
@@ -25,14 +24,6 @@ def choose_method(domain: DomainInfo, model: object = None) -> MethodChoice:
     return MethodChoice(
         method, f"No model for domain {domain.name}: {NAMES[method]} serves; `oclgen learn` makes a model."
     )
-
-
-def has_model(domain: DomainInfo) -> bool:
-    try:
-        find_model(domain)
-    except InputError:
-        return False
-    return True
 
 
 def classical_method(domain: DomainInfo) -> str:

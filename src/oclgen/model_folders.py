@@ -40,6 +40,15 @@ def find_model(domain: DomainInfo) -> Path:
     )
 
 
+def has_model(domain: DomainInfo) -> bool:
+    """Whether a model for a domain is shipped."""
+    try:
+        find_model(domain)
+    except InputError:
+        return False
+    return True
+
+
 def check_model(folder: Path, domain: DomainInfo) -> None:
     """Refuse a model of another domain."""
     trained = model_domain(folder)

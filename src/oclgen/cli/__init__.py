@@ -15,6 +15,7 @@ VERBS = {
     "solve": "Find a plan and keep shortening it until the time is up.",
     "shorten": "Make a plan shorter that you already have.",
     "validate": "Check a plan step by step with an independent validator.",
+    "mcp": "Serve an agent by the Model Context Protocol.",
     "generate": "Draw problems of a domain from its distribution.",
     "data": "Make a data set of solved problems for training.",
     "detours": "Add states beside its plans to a data set.",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oclgen.domains import catalog
 from oclgen.interfaces import Plan
-from oclgen.method_choice import has_model
+from oclgen.model_folders import has_model
 from oclgen.pddl.model import ProblemInfo
 from oclgen.pddl.problem import read_problem
 from oclgen.pddl.validate import Validator

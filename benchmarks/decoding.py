@@ -16,6 +16,7 @@ from unittest import mock
 from oclgen.checkpoint import read_settings
 from oclgen.domains import catalog
 from oclgen.inference import sampling
+from oclgen.inference.checkpoint_policy import checkpoint_policy
 from oclgen.inference.policy import ModelPolicy
 from oclgen.inference.rollout import Draft
 from oclgen.model_folders import find_model
@@ -53,7 +54,7 @@ def main() -> None:
         if read_settings(folder / "settings.json").plans == "choices":
             print(f"{name:12} writes choices only")
             continue
-        policy = ModelPolicy(folder, decoding="applicable")
+        policy = checkpoint_policy(folder, decoding="applicable")
         turns = []
         for _ in range(repeats + 1):  # the first one is not counted
             forced = rate(policy, tasks)

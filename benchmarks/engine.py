@@ -43,9 +43,9 @@ VOCABULARY = Vocabulary(
 LOAD = """
 import sys, time
 start = time.perf_counter()
-from oclgen.inference.policy import ModelPolicy
+from oclgen.inference.checkpoint_policy import checkpoint_policy
 imported = time.perf_counter()
-ModelPolicy(sys.argv[1])
+checkpoint_policy(sys.argv[1])
 print(imported - start, time.perf_counter() - imported, time.process_time())
 assert "torch" not in sys.modules
 """

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oclgen.errors import InputError
 from oclgen.interfaces import Heuristic, Policy
-from oclgen.model_folders import model_settings
+from oclgen.model_folders import RELATIONAL, model_settings
 
 if TYPE_CHECKING:
     from oclgen.checkpoint import Checkpoint
+    from oclgen.inference.encoded_states import RelationalModel
 
 DECODINGS = ("free", "applicable", "viable")
 DEVICES = ("cpu", "cpu-torch", "cuda")
@@ -55,7 +56,7 @@ class CountingPolicy(Policy, Protocol):
 
 
 class LoadedModel:
-    """A model folder: `policy/` and `heuristic/`, each a checkpoint, and perhaps `solve.toml`."""
+    """A model folder: `relational/`, or `policy/` and `heuristic/`, and perhaps `solve.toml`."""
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
@@ -68,17 +69,21 @@ class LoadedModel:
 
     def policy(self, use: ModelUse) -> CountingPolicy:
         """A policy for one solve: its counters are its own, its weights are shared."""
+        from oclgen.inference.checkpoint_policy import checkpoint_policy, relational_policy
         from oclgen.inference.devices import policy_engine
-        from oclgen.inference.policy import ModelPolicy
 
+        if self.is_relational:
+            return relational_policy(self._relational(use.device), decoding=use.decoding, temperature=use.temperature)
         checkpoint = self._checkpoint("policy")
         engine = self._keep("policy", use.device, lambda: policy_engine(checkpoint, use.device))
-        return ModelPolicy(checkpoint, decoding=use.decoding, temperature=use.temperature, engine=engine)
+        return checkpoint_policy(checkpoint, decoding=use.decoding, temperature=use.temperature, engine=engine)
 
     def in_force(self, use: ModelUse) -> ModelUse:
         """`use` with the decoding that the policy enforces: one that writes only choices never decodes freely."""
         from oclgen.checkpoint import read_settings
 
+        if self.is_relational:
+            return use
         choices_only = read_settings(self.folder / "policy" / "settings.json").plans == "choices"
         return replace(use, decoding="applicable") if choices_only and use.decoding == "free" else use
 
@@ -86,10 +91,28 @@ class LoadedModel:
         """A heuristic for one solve."""
         from oclgen.inference.devices import heuristic_engine
         from oclgen.inference.heuristic import ModelHeuristic
+        from oclgen.inference.relational_heuristic import RelationalHeuristic
 
+        if self.is_relational:
+            return RelationalHeuristic(self._relational(use.device), percentile=use.percentile)
         checkpoint = self._checkpoint("heuristic")
         engine = self._keep("heuristic", use.device, lambda: heuristic_engine(checkpoint, use.device))
         return ModelHeuristic(checkpoint, percentile=use.percentile, engine=engine)
+
+    @property
+    def is_relational(self) -> bool:
+        """Whether both models are heads of one network."""
+        return (self.folder / RELATIONAL).is_dir()
+
+    def _relational(self, device: str) -> "RelationalModel":
+        from oclgen.inference.devices import relational_model
+        from oclgen.relational_checkpoint import load_relational
+
+        def load() -> "RelationalModel":
+            return relational_model(load_relational(self.folder / RELATIONAL), device)
+
+        model: RelationalModel = self._keep(RELATIONAL, device, load)
+        return model
 
     def _checkpoint(self, kind: str) -> "Checkpoint":
         from oclgen.checkpoint import load_checkpoint

@@ -1,7 +1,7 @@
 """Which model and which settings belong to a domain: matched by what the domain says, not by what it is called.
 
-A model folder holds `policy/` and `heuristic/` (checkpoints) and may hold `solve.toml`, the search settings that
-suit it. Shipped models lie in `pretrained/<domain>/`.
+A model folder holds `relational/` (one checkpoint with both heads), or `policy/` and `heuristic/`, and may hold
+`solve.toml`, the search settings that suit it. Shipped models lie in `pretrained/<domain>/`.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from oclgen.pddl.domain import read_domain
 from oclgen.pddl.model import DomainInfo
 from oclgen.support.settings import read_table
 
+RELATIONAL = "relational"
 PRETRAINED = Path(__file__).parent / "pretrained"
 
 
@@ -25,7 +26,7 @@ def same_domain(one: DomainInfo, other: DomainInfo) -> bool:
 
 def shipped() -> Iterator[Path]:
     """The model folders that come with the package."""
-    return (path.parent.parent for path in sorted(PRETRAINED.glob("*/policy/settings.json")))
+    return (folder for folder in sorted(PRETRAINED.iterdir()) if domain_file(folder).is_file())
 
 
 def find_model(domain: DomainInfo) -> Path:
@@ -57,10 +58,16 @@ def check_model(folder: Path, domain: DomainInfo) -> None:
 
 
 def model_domain(folder: Path) -> DomainInfo:
-    path = folder / "policy" / "domain.pddl"
+    path = domain_file(folder)
     if not path.is_file():
-        raise InputError(f"{folder}: no such model folder (it must hold policy/ and heuristic/)")
+        raise InputError(f"{folder}: no such model folder (it must hold relational/, or policy/ and heuristic/)")
     return read_domain(path)
+
+
+def domain_file(folder: Path) -> Path:
+    """The domain that a model folder is for."""
+    kind = RELATIONAL if (folder / RELATIONAL).is_dir() else "policy"
+    return folder / kind / "domain.pddl"
 
 
 def model_settings(folder: Path) -> dict[str, Any]:

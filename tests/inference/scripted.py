@@ -58,6 +58,7 @@ class ScriptedEngine:
 class ScriptedSession:
     def __init__(self, engine: ScriptedEngine, rows: int, capacity: int) -> None:
         self.engine = engine
+        self.vocabulary = engine.vocabulary
         self.capacity = capacity
         self.histories: list[History] = [()] * rows
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oclgen.encoding.vocabulary import build_vocabulary
+from oclgen.inference.checkpoint_policy import checkpoint_policy
 from oclgen.inference.policy import ModelPolicy
 from oclgen.inference.rollout import DEAD, Grammar, offered
 from oclgen.interfaces import Rollout, State
@@ -37,7 +38,7 @@ def roads_task(*roads: Road, goal: int = 9) -> PddlTask:
 
 def walker(plans: str, seed: int = 0, decoding: str = "viable") -> ModelPolicy:
     checkpoint = random_checkpoint("policy", "atoms", vocabulary=VOCABULARY, plans=plans, seed=seed)
-    return ModelPolicy(checkpoint, decoding=decoding)
+    return checkpoint_policy(checkpoint, decoding=decoding)
 
 
 def walks(policy: ModelPolicy, task: PddlTask, samples: int = 30, **limits: Any) -> list[Rollout]:

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from oclgen.errors import InputError
+from oclgen.inference.checkpoint_policy import checkpoint_policy
 from oclgen.inference.heuristic import ModelHeuristic
-from oclgen.inference.policy import ModelPolicy
 from tests.inference.models import random_checkpoint
 from tests.inference.scripted import BLOCKS, blocks_task
 
@@ -18,7 +18,7 @@ HEURISTIC = random_checkpoint("heuristic", "atoms", vocabulary=BLOCKS)
 def test_torch_and_the_kernel_sample_the_same_rollouts() -> None:
     task = blocks_task()
     native, by_torch = (
-        ModelPolicy(POLICY, decoding="applicable", device=device).rollouts(
+        checkpoint_policy(POLICY, decoding="applicable", device=device).rollouts(
             task, [task.initial_state], 6, random.Random(4), max_tokens=12
         )
         for device in ("cpu", "cpu-torch")
@@ -40,7 +40,7 @@ def test_torch_and_the_kernel_estimate_the_same_costs() -> None:
 
 def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(InputError, match="unknown device"):
-        ModelPolicy(POLICY, device="abacus")
+        checkpoint_policy(POLICY, device="abacus")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")

@@ -8,6 +8,7 @@ import pytest
 from oclgen.encoding.vocabulary import END
 from oclgen.errors import InputError, UnsupportedError
 from oclgen.inference import policy as policy_module
+from oclgen.inference.checkpoint_policy import checkpoint_policy
 from oclgen.inference.policy import ModelPolicy
 from oclgen.interfaces import Action, Rollout
 from oclgen.pddl.task import PddlTask
@@ -20,7 +21,7 @@ CHECKPOINT = random_checkpoint("policy", "atoms", vocabulary=BLOCKS)
 
 def scripted(script: Script, max_plan: int = 50, **options: Any) -> tuple[ModelPolicy, ScriptedEngine]:
     engine = ScriptedEngine(script, max_plan)
-    return ModelPolicy(CHECKPOINT, engine=engine, **options), engine
+    return checkpoint_policy(CHECKPOINT, engine=engine, **options), engine
 
 
 def one_rollout(script: Script, task: PddlTask | None = None, max_plan: int = 50, **options: Any) -> Rollout:
@@ -127,7 +128,7 @@ def test_what_is_finished_when_told_to_stop_is_returned() -> None:
 
 def test_restricted_decoding_proposes_applicable_actions_only() -> None:
     task = blocks_task()
-    policy = ModelPolicy(CHECKPOINT, decoding="applicable")
+    policy = checkpoint_policy(CHECKPOINT, decoding="applicable")
     (group,) = policy.rollouts(task, [task.initial_state], 20, random.Random(0), max_tokens=30)
     for rollout in group:
         state = task.initial_state
@@ -173,7 +174,7 @@ CHOICES = random_checkpoint("policy", "atoms", vocabulary=BLOCKS, plans="choices
 
 def choosing(script: Script, max_plan: int = 50) -> tuple[ModelPolicy, ScriptedEngine]:
     engine = ScriptedEngine(script, max_plan)
-    return ModelPolicy(CHOICES, engine=engine), engine
+    return checkpoint_policy(CHOICES, engine=engine), engine
 
 
 def test_a_model_of_choices_reads_only_tokens_that_have_an_alternative() -> None:
@@ -226,7 +227,7 @@ def test_priors_of_a_model_of_choices_are_means_over_choices() -> None:
 
 def test_rollouts_depend_on_the_seed_alone() -> None:
     task = blocks_task()
-    policy = ModelPolicy(CHECKPOINT, decoding="applicable")
+    policy = checkpoint_policy(CHECKPOINT, decoding="applicable")
 
     def sample(seed: int) -> list[list[Rollout]]:
         return policy.rollouts(task, [task.initial_state], 5, random.Random(seed), max_tokens=20)
@@ -237,7 +238,7 @@ def test_rollouts_depend_on_the_seed_alone() -> None:
 
 def test_free_rollouts_of_the_network_are_applicable_as_far_as_they_go() -> None:
     task = blocks_task()
-    policy = ModelPolicy(CHECKPOINT)
+    policy = checkpoint_policy(CHECKPOINT)
     (group,) = policy.rollouts(task, [task.initial_state], 300, random.Random(0))
     assert any(group)
     for rollout in group:
@@ -267,7 +268,7 @@ def test_priors_do_not_depend_on_the_order_or_number_of_actions(monkeypatch: pyt
     task = blocks_task()
     state = task.apply(task.initial_state, PLAN[0])
     asked = task.applicable(state)
-    policy = ModelPolicy(CHECKPOINT)
+    policy = checkpoint_policy(CHECKPOINT)
     priors = policy.priors(task, state, asked)
     monkeypatch.setattr("oclgen.inference.priors.MAX_ACTIONS", 2)
     assert policy.priors(task, state, asked[::-1]) == pytest.approx(priors[::-1])
@@ -279,12 +280,12 @@ def test_priors_do_not_depend_on_the_order_or_number_of_actions(monkeypatch: pyt
 )
 def test_impossible_options_are_refused(option: str, value: object) -> None:
     with pytest.raises(InputError, match=option):
-        ModelPolicy(CHECKPOINT, **{option: value})  # type: ignore[arg-type]
+        checkpoint_policy(CHECKPOINT, **{option: value})  # type: ignore[arg-type]
 
 
 def test_a_checkpoint_of_the_other_kind_is_refused() -> None:
     with pytest.raises(InputError, match="a policy is needed"):
-        ModelPolicy(random_checkpoint("heuristic", "atoms"))
+        checkpoint_policy(random_checkpoint("heuristic", "atoms"))
 
 
 def many_blocks(count: int) -> PddlTask:
@@ -297,20 +298,20 @@ def many_blocks(count: int) -> PddlTask:
 def test_tasks_beyond_the_vocabulary_are_refused() -> None:
     task = many_blocks(6)
     with pytest.raises(UnsupportedError, match="at most 5"):
-        ModelPolicy(CHECKPOINT).rollouts(task, [task.initial_state], 1, random.Random(0))
+        checkpoint_policy(CHECKPOINT).rollouts(task, [task.initial_state], 1, random.Random(0))
 
 
 def test_an_initial_state_too_long_for_a_model_of_words_is_refused() -> None:
     task = many_blocks(5)
     checkpoint = random_checkpoint("policy", "words", vocabulary=BLOCKS, max_prompt=20)
     with pytest.raises(UnsupportedError, match="at most 20"):
-        ModelPolicy(checkpoint).rollouts(task, [task.initial_state], 1, random.Random(0))
+        checkpoint_policy(checkpoint).rollouts(task, [task.initial_state], 1, random.Random(0))
 
 
 def test_a_later_state_too_long_for_a_model_of_words_has_no_rollouts() -> None:
     task = blocks_task(held="b3")
     fuller = task.apply(task.initial_state, ("putdown", "b3"))
     checkpoint = random_checkpoint("policy", "words", vocabulary=BLOCKS, max_prompt=18)
-    policy = ModelPolicy(checkpoint)
+    policy = checkpoint_policy(checkpoint)
     assert policy.rollouts(task, [fuller], 2, random.Random(0)) == [[(), ()]]
     assert policy.priors(task, fuller, [("pickup", "b1"), ("pickup", "b2")]) == [0.5, 0.5]

@@ -6,9 +6,12 @@ Torch lives in `oclgen.learn` alone, so its engines are looked up by name, and o
 import importlib
 
 from oclgen.checkpoint import Checkpoint
+from oclgen.errors import InputError
+from oclgen.inference.encoded_states import RelationalModel, native_model
 from oclgen.inference.engine import HeuristicEngine, PolicyEngine
 from oclgen.inference.native import NativePolicyEngine
 from oclgen.inference.native_heuristic import native_heuristic_engine
+from oclgen.relational_checkpoint import RelationalCheckpoint
 
 TORCH_ENGINES = "oclgen.learn.torch_engine"
 
@@ -26,6 +29,12 @@ def heuristic_engine(checkpoint: Checkpoint, device: str) -> HeuristicEngine:
     torch_engines = importlib.import_module(TORCH_ENGINES)
     engine: HeuristicEngine = torch_engines.TorchHeuristicEngine(checkpoint, torch_device(device))
     return engine
+
+
+def relational_model(checkpoint: RelationalCheckpoint, device: str) -> RelationalModel:
+    if device == "cpu":
+        return native_model(checkpoint)
+    raise InputError(f"relational models run on cpu only, not on {device}")
 
 
 def torch_device(device: str) -> str:

@@ -6,7 +6,7 @@ and `heuristic`.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,11 @@ class Session(Protocol):
 
     A row always has a next-token distribution: at first the one after `<actions>`.
     """
+
+    @property
+    def vocabulary(self) -> int:
+        """Number of tokens."""
+        ...
 
     def probabilities(self, allowed: BoolArray | None = None) -> FloatArray:
         """[rows, vocabulary]; `allowed` of the same shape restricts and renormalises."""
@@ -42,19 +47,14 @@ class Session(Protocol):
 
 
 class PolicyEngine(Protocol):
-    """A policy's network: prompts in, next-token distributions out."""
-
-    @property
-    def vocabulary(self) -> int:
-        """Number of tokens."""
-        ...
+    """A policy's network: prompts (of whatever form its reader gives them) in, next-token distributions out."""
 
     @property
     def max_plan(self) -> int:
         """Positions of plan tokens, `<actions>` included: as many tokens can be sampled."""
         ...
 
-    def open(self, prompts: Sequence[IntArray], rows: Sequence[int], capacity: int) -> Session:
+    def open(self, prompts: Sequence[Any], rows: Sequence[int], capacity: int) -> Session:
         """`rows[i]` rows behind `prompts[i]`, prompt by prompt; each will be fed `capacity` tokens at most."""
         ...
 

@@ -44,6 +44,7 @@ class NativeSession:
         self, engine: "NativePolicyEngine", prompts: Sequence[IntArray], rows: Sequence[int], capacity: int
     ) -> None:
         self._engine = engine
+        self.vocabulary = engine.vocabulary
         self._prefixes = Prefixes(engine, prompts)
         owners = np.repeat(np.arange(len(prompts)), rows)
         self._capacity = whole_panels(max(capacity, 1))

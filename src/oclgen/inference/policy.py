@@ -2,9 +2,9 @@
 
 Each state's prompt is computed once and shared by its samples; finished samples leave the batch. Decoding is
 `free` (the paper: any token may come, the first mistake ends a rollout) or restricted to `applicable` actions:
-every token is masked to a prefix of one of them, `<end>` included, and probabilities are renormalised. `viable` does
-the same and takes back what leads into a dead end (`rollout`). Confidence is always the probability at temperature 1
-of the distribution that was sampled from, restricted or not.
+every token is masked to a prefix of one of them (so never the end token), and probabilities are renormalised. `viable`
+does the same and takes back what leads into a dead end (`rollout`). Confidence is always the probability at
+temperature 1 of the distribution that was sampled from, restricted or not.
 
 A model of `choices` writes only tokens that have an alternative: its decoding is always restricted, rollouts begin
 where the first choice is, and its limits count choices.
@@ -15,17 +15,14 @@ Paper: Section 3 (autoregressive policies), Section 4.3 (rollouts, confidence).
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-from oclgen.checkpoint import Checkpoint
 from oclgen.encoding.choices import chosen, trie
 from oclgen.errors import InputError
-from oclgen.inference.devices import policy_engine
 from oclgen.inference.engine import PolicyEngine
 from oclgen.inference.priors import action_priors
-from oclgen.inference.prompts import Prompts, open_checkpoint
 from oclgen.inference.rollout import Draft, Grammar
 from oclgen.inference.sampling import Behind, Sampler
 from oclgen.interfaces import Action, Rollout, State, Task
@@ -35,32 +32,40 @@ MAX_ROWS = 64
 """Rows of one batch: more would only push each other's caches out of the processor's."""
 
 
+class Reader(Protocol):
+    """How a kind of model reads states and writes actions."""
+
+    @property
+    def skipping(self) -> bool:
+        """Whether its plans hold only tokens that have an alternative."""
+        ...
+
+    def prompts(self, task: Task, states: Sequence[State]) -> list[Any]:
+        """What the engine reads of each state; None where a state does not fit the model."""
+        ...
+
+    def tokens(self, task: Task, action: Action) -> list[int]: ...
+
+    def grammar(self, task: Task) -> Grammar: ...
+
+
 class ModelPolicy:
-    """A `Policy` from a checkpoint; `engine` replaces the device's own."""
+    """A `Policy` of any kind of model: its reader and its engine."""
 
     def __init__(
-        self,
-        checkpoint: Checkpoint | Path | str,
-        *,
-        decoding: str = "free",
-        temperature: float = 1.0,
-        device: str = "cpu",
-        engine: PolicyEngine | None = None,
+        self, reader: Reader, engine: PolicyEngine, *, decoding: str = "free", temperature: float = 1.0
     ) -> None:
         if decoding not in DECODINGS:
             raise InputError(f"decoding is {decoding!r}, must be one of {', '.join(DECODINGS)}")
         if not temperature >= 0.0:
             raise InputError(f"temperature is {temperature}, must be 0 or more")
-        checkpoint = open_checkpoint(checkpoint, "policy")
         self.tokens = 0
-        self._skipping = checkpoint.settings.plans == "choices"
+        self._reader, self._engine = reader, engine
+        self._skipping = reader.skipping
         self._restricted = self._skipping or decoding != "free"
         self._returning = decoding == "viable"
         self._temperature = temperature
-        self._vocabulary = checkpoint.vocabulary
-        self._prompts = Prompts(checkpoint)
         self._last: Grammar | None = None
-        self._engine: PolicyEngine = engine or policy_engine(checkpoint, device)
 
     def rollouts(
         self,
@@ -94,12 +99,12 @@ class ModelPolicy:
     def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
         """Geometric means of the model's (unrestricted) token probabilities, normalised over `actions`, which a model
         of `choices` takes for all that are applicable."""
-        tokens = [self._prompts.tokens(task, action) for action in actions]
+        tokens = [self._reader.tokens(task, action) for action in actions]
         if self._skipping:
             choices = trie(tokens)
             tokens = [chosen(each, choices) for each in tokens]
-        prompt = self._prompts.prompt(task, state)
-        if prompt is None or len(actions) < 2:
+        prompt = self._reader.prompts(task, [state])[0] if len(actions) > 1 else None
+        if prompt is None:
             return [1.0 / len(actions)] * len(actions)
         priors, rows = action_priors(self._engine, prompt, tokens)
         self.tokens += rows
@@ -108,19 +113,14 @@ class ModelPolicy:
     def _grammar(self, task: Task) -> Grammar:
         """That of the last task is kept, with what its rollouts have learned."""
         if self._last is None or self._last.task is not task:
-            self._last = self._new_grammar(task)
+            self._last = self._reader.grammar(task)
         return self._last
 
-    def _new_grammar(self, task: Task) -> Grammar:
-        binding = self._prompts.binding(task)
-        first = self._vocabulary.first_operator
-        operators = {first + i: (each.name, each.arity) for i, each in enumerate(self._vocabulary.operators)}
-        return Grammar(task, operators, binding.object, lambda action: self._prompts.tokens(task, action))
-
     def _behind_prompts(self, task: Task, drafts: Iterable[list[Draft]]) -> Iterator[Behind]:
-        """Portions of the drafts of each state; nothing where they have ended or where it has no prompt."""
-        for group in drafts:
-            prompt = None if not group or group[0].ended else self._prompts.prompt(task, group[0].state)
+        """Portions of the drafts of each state; nothing where they have ended or where the state has no prompt."""
+        groups = [group for group in drafts if group and not group[0].ended]
+        prompts = self._reader.prompts(task, [group[0].state for group in groups])
+        for group, prompt in zip(groups, prompts, strict=True):
             if prompt is not None:
                 for first in range(0, len(group), MAX_ROWS):
                     yield Behind(prompt, group[first : first + MAX_ROWS])

@@ -5,16 +5,17 @@ row of the prefix before it.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from oclgen.inference.engine import IntArray, PolicyEngine
+from oclgen.inference.engine import PolicyEngine
 
 MAX_ACTIONS = 512
 """Actions scored at once; bounds the memory of their caches."""
 
 
-def action_priors(engine: PolicyEngine, prompt: IntArray, actions: Sequence[Sequence[int]]) -> tuple[list[float], int]:
+def action_priors(engine: PolicyEngine, prompt: Any, actions: Sequence[Sequence[int]]) -> tuple[list[float], int]:
     """The geometric mean of each action's token probabilities, normalised; and the number of rows computed."""
     order = sorted(range(len(actions)), key=lambda i: tuple(actions[i]))
     means = np.zeros(len(actions))
@@ -30,7 +31,7 @@ def action_priors(engine: PolicyEngine, prompt: IntArray, actions: Sequence[Sequ
 
 
 def geometric_means(
-    engine: PolicyEngine, prompt: IntArray, actions: Sequence[tuple[int, ...]]
+    engine: PolicyEngine, prompt: Any, actions: Sequence[tuple[int, ...]]
 ) -> tuple["np.ndarray[tuple[int], np.dtype[np.float64]]", int]:
     """Of actions in sorted order."""
     lengths = np.array([len(action) for action in actions])

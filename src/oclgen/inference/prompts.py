@@ -1,6 +1,6 @@
 """Prompts of a task's states for one model, with what is remembered per task."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 from weakref import WeakKeyDictionary
@@ -10,6 +10,7 @@ from oclgen.checkpoint import Checkpoint, load_checkpoint, require_kind
 from oclgen.encoding.binding import BindableTask, Binding, bind
 from oclgen.errors import UnsupportedError
 from oclgen.inference.engine import IntArray
+from oclgen.inference.rollout import Grammar
 from oclgen.interfaces import Action, Atom, State, Task
 
 
@@ -37,6 +38,7 @@ class Prompts:
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._encoding = encoding.load(checkpoint.settings.encoding, checkpoint.vocabulary)
         self._vocabulary = checkpoint.vocabulary
+        self._choices_only = checkpoint.settings.plans == "choices"
         self._longest = checkpoint.settings.max_prompt if checkpoint.settings.encoding == "words" else None
         self._bindings: WeakKeyDictionary[Task, Binding] = WeakKeyDictionary()
 
@@ -45,6 +47,18 @@ class Prompts:
         if known is None:
             known = self._bindings[task] = self._bind(cast(EncodableTask, task))
         return known
+
+    @property
+    def skipping(self) -> bool:
+        return self._choices_only
+
+    def prompts(self, task: Task, states: Sequence[State]) -> list[IntArray | None]:
+        return [self.prompt(task, state) for state in states]
+
+    def grammar(self, task: Task) -> Grammar:
+        first = self._vocabulary.first_operator
+        operators = {first + i: (each.name, each.arity) for i, each in enumerate(self._vocabulary.operators)}
+        return Grammar(task, operators, self.binding(task).object, lambda action: self.tokens(task, action))
 
     def prompt(self, task: Task, state: State) -> IntArray | None:
         """The prompt of a state, or None where it is too long for the model."""

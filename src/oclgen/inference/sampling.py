@@ -8,6 +8,7 @@ once, and what a row got is fed in one piece. Few of the tokens of an action wit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ NUMBERS_AHEAD = 64
 class Behind:
     """Drafts that continue one prompt."""
 
-    prompt: IntArray
+    prompt: Any
     drafts: Sequence[Draft]
 
 
@@ -65,7 +66,8 @@ class Sampler:
         read: list[list[int]] = [[]] * len(live)
         rows = list(range(len(live)))
         while rows:
-            tokens, chosen = session.sample(numbers.next(), self.temperature, self._allowed(live, rows))
+            allowed = self._allowed(session.vocabulary, live, rows)
+            tokens, chosen = session.sample(numbers.next(), self.temperature, allowed)
             for row in rows:
                 read[row] = self._read(live[row], int(tokens[row]), float(chosen[row]))
             stuck = [row for row in rows if self.returning and live[row].stuck]
@@ -86,11 +88,11 @@ class Sampler:
         self.tokens += len(got)
         return got if going_on and draft.length < self.limit else []
 
-    def _allowed(self, live: Sequence[Draft], rows: Sequence[int]) -> BoolArray | None:
+    def _allowed(self, vocabulary: int, live: Sequence[Draft], rows: Sequence[int]) -> BoolArray | None:
         """What may follow in `rows`; of the others nothing is wanted, so anything."""
         if live[0].choices is None:
             return None
-        allowed = np.ones((len(live), self.engine.vocabulary), np.bool_)
+        allowed = np.ones((len(live), vocabulary), np.bool_)
         for row in rows:
             allowed[row] = False
             allowed[row, offered(live[row].choices or {})] = True

@@ -8,21 +8,33 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+from oclgen.inference.checkpoint_policy import checkpoint_policy, relational_policy
+from oclgen.inference.encoded_states import native_model
 from oclgen.inference.policy import ModelPolicy
 from oclgen.interfaces import Policy, State
 from oclgen.learn.settings import Generation
 from oclgen.pddl.task import PddlTask
+from oclgen.relational_checkpoint import KIND as RELATIONAL
+from oclgen.relational_checkpoint import load_relational
+from oclgen.support.files import read_json
 
 
 def completion(folder: Path, tasks: Sequence[PddlTask], settings: Generation, seed: int) -> dict[str, float]:
     """Share of tasks completed, and how many actions of a rollout are valid on average."""
-    policy = ModelPolicy(folder)
+    policy = open_policy(folder)
     results = [chain(policy, task, settings, random.Random(seed)) for task in tasks]
     lengths = [length for _, valid in results for length in valid]
     return {
         "completion": sum(solved for solved, _ in results) / len(results),
         "valid_actions": sum(lengths) / max(1, len(lengths)),
     }
+
+
+def open_policy(folder: Path) -> ModelPolicy:
+    """The policy of a checkpoint of any kind."""
+    if read_json(folder / "settings.json").get("kind") == RELATIONAL:
+        return relational_policy(native_model(load_relational(folder)))
+    return checkpoint_policy(folder)
 
 
 def chain(policy: Policy, task: PddlTask, settings: Generation, rng: random.Random) -> tuple[bool, list[int]]:

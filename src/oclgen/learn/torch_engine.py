@@ -103,6 +103,7 @@ class TorchSession:
         self, engine: TorchPolicyEngine, prompts: Sequence[IntArray], rows: Sequence[int], capacity: int
     ) -> None:
         self._engine = engine
+        self.vocabulary = engine.vocabulary
         embedded = [engine.embed_prefix(prompt) for prompt in prompts]
         lengths = torch.tensor([x.shape[1] for x, _ in embedded], device=engine.device)
         self._longest = int(lengths.max())

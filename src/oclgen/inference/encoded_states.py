@@ -1,0 +1,86 @@
+"""A relational model and the states that it has encoded, kept for the next question about them.
+
+One pass of the encoder serves the heuristic now and rollouts from the same state later. The states used last stay,
+within a bound on memory.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Protocol, cast
+from weakref import WeakKeyDictionary
+
+from oclgen.encoding.relational import ProblemGraph, RelationalTask
+from oclgen.errors import UnsupportedError
+from oclgen.inference.relational_engine import RelationalEngine, Rows
+from oclgen.inference.relational_weights import SchemaCounts
+from oclgen.interfaces import Action, Atom, State, Task
+from oclgen.relational_checkpoint import RelationalCheckpoint
+
+KEPT_BYTES = 256 << 20
+
+
+class EncodableTask(Task, RelationalTask, Protocol):
+    """What a relational model needs to know of a task (`oclgen.pddl.task.PddlTask` provides it)."""
+
+    def atoms(self, state: State) -> Iterable[Atom]: ...
+
+
+class RelationalModel:
+    """A checkpoint on an engine. Solves may share it: what belongs to a task is kept by task."""
+
+    def __init__(self, checkpoint: RelationalCheckpoint, engine: RelationalEngine) -> None:
+        self.checkpoint = checkpoint
+        self.engine = engine
+        self._states: WeakKeyDictionary[Task, EncodedStates] = WeakKeyDictionary()
+
+    def states(self, task: Task) -> "EncodedStates":
+        """The encoded states of a task."""
+        known = self._states.get(task)
+        if known is None:
+            known = self._states[task] = EncodedStates(self, task)
+        return known
+
+
+def native_model(checkpoint: RelationalCheckpoint, threads: int = 1) -> RelationalModel:
+    """A model on the compiled kernel."""
+    schema, settings = checkpoint.schema, checkpoint.settings
+    counts = SchemaCounts(
+        tuple(schema.relation_arity(name) for name, _ in settings.relations), schema.operator_arities, schema.kind_count
+    )
+    return RelationalModel(checkpoint, RelationalEngine(settings, counts, checkpoint.weights, threads=threads))
+
+
+class EncodedStates:
+    """The states of one task."""
+
+    def __init__(self, model: RelationalModel, task: Task) -> None:
+        encodable = cast(EncodableTask, task)
+        schema, settings = model.checkpoint.schema, model.checkpoint.settings
+        if unknown := {*encodable.objects.values()} - {*schema.types}:
+            raise UnsupportedError(f"this model of {schema.domain} knows no type {min(unknown)!r}")
+        self._engine = model.engine
+        self._atoms = encodable.atoms
+        self.graph = ProblemGraph(schema, settings.relations, encodable, settings.distances)
+        self._kept: OrderedDict[State, tuple[Rows, int]] = OrderedDict()
+        self._bytes = 0
+
+    def rows(self, states: Sequence[State]) -> list[Rows]:
+        """The encoded rows of each state; those not known yet are encoded together."""
+        missing = [state for state in dict.fromkeys(states) if state not in self._kept]
+        atoms = [self.graph.atoms(self._atoms(state)) for state in missing]
+        fresh = dict(zip(missing, self._engine.encode(self.graph, atoms), strict=True))
+        found = [fresh[state] if state in fresh else self._kept[state][0] for state in states]
+        for state, rows in zip(states, found, strict=True):
+            self._keep(state, rows)
+        return found
+
+    def tokens(self, action: Action) -> list[int]:
+        return self.graph.tokens(action)
+
+    def _keep(self, state: State, rows: Rows) -> None:
+        """As the state used last. Its size is measured anew: rollouts add what they share."""
+        self._bytes -= self._kept.pop(state, (rows, 0))[1]
+        self._kept[state] = rows, rows.nbytes
+        self._bytes += rows.nbytes
+        while self._bytes > KEPT_BYTES and len(self._kept) > 1:
+            self._bytes -= self._kept.popitem(last=False)[1][1]

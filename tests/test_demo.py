@@ -8,14 +8,21 @@ import pytest
 from oclgen import demo
 from oclgen.cli import run
 from oclgen.domains import catalog
+from oclgen.search.anytime import Budget
 
 
-def test_the_demo_solves_a_problem_of_every_domain(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches are limited by iterations, so that a slow machine finds the same plans."""
+    monkeypatch.setattr(demo, "Budget", lambda seconds: Budget(100 * seconds, iterations=3))
+
+
+def test_the_demo_solves_a_problem_of_every_domain(patient: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["demo", "--time-limit", "8s"]) == 0
     assert capsys.readouterr().out.count("Plan valid; plan length over time: ") == len(catalog.names())
 
 
-def test_a_new_domain_folder_is_shown_without_any_change_elsewhere(tmp_path: Path) -> None:
+def test_a_new_domain_folder_is_shown_without_any_change_elsewhere(patient: None, tmp_path: Path) -> None:
     shutil.copytree(catalog.load("blocksworld").path, tmp_path / "harbour")
     shown = demo.show(tmp_path / "harbour", 8)
     assert (shown.domain, shown.verdict, shown.failed) == ("harbour", "Plan valid", False)

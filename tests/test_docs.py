@@ -9,7 +9,10 @@ import pytest
 from tests.test_layers import ALLOWED, SOURCE
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/paper-map.md")
+DOCUMENTS = (
+    *("README.md", "CONTRIBUTING.md", "docs/architecture.md"),
+    *("docs/paper-map.md", "docs/results.md", "docs/usage.md"),
+)
 TARGET = re.compile(r"`((?:src|configs|benchmarks|scripts|tests|docs)/[^`\s]*)`")
 TARGETS = sorted({(name, target) for name in DOCUMENTS for target in TARGET.findall((ROOT / name).read_text())})
 
@@ -46,7 +49,7 @@ def test_the_tree_lists_every_layer_once_from_the_bottom_to_the_top() -> None:
     assert tree == [f"{name}/" if (SOURCE / name).is_dir() else f"{name}.py" for name in layers] + ["pretrained/"]
 
 
-@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md"])
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"])
 def test_lines_are_short_enough_to_read(document: str) -> None:
     long = [line for line in (ROOT / document).read_text().splitlines() if len(line) > 120]
     assert not long

@@ -4,7 +4,7 @@ from oclgen.errors import InputError
 from oclgen.interfaces import Rollout, Step
 from oclgen.search.best_of_n import BestOfNSettings
 from tests.search.running import solve
-from tests.toy import NumberLine, ScriptedPolicy, replays_to_goal
+from tests.toy import NumberLine, ScriptedPolicy, replays_to_goal, steps
 
 LEAP, UP = Step(("leap",), 1.0), Step(("up",), 1.0)
 SHORT_SIGHTED: dict[int, list[Rollout]] = {0: [(LEAP,), (UP,)], 5: [(LEAP,)], 10: [(UP, UP)]}
@@ -32,3 +32,11 @@ def test_settings_below_one_are_refused(setting: str) -> None:
     with pytest.raises(InputError) as refused:
         BestOfNSettings(**{setting: 0})
     assert str(refused.value) == f"{setting} must be at least 1, not 0"
+
+
+def test_the_shortest_plan_of_a_batch_is_kept() -> None:
+    policy = ScriptedPolicy({1: [steps("down", "up", "leap"), steps("leap"), steps("up", "down", "leap")]})
+    result = solve(
+        NumberLine(start=1, goal=6), policy, None, BestOfNSettings(samples=3), method="best-of-n", iterations=1
+    )
+    assert result.plan == (("leap",),)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from oclgen.interfaces import State, Step, Task
-from oclgen.search.chaining import PATIENCE, RESTART_INTERVAL, RETRY_INTERVAL
+from oclgen.search.chaining import PATIENCE, PATIENCE_WITH_PLAN, RESTART_INTERVAL, RETRY_INTERVAL
 from oclgen.search.settings import OclgenSettings
 from tests.search.running import solve
 from tests.toy import DigraphTask, ExactHeuristic, NumberLine, ScriptedPolicy, steps
@@ -27,20 +27,29 @@ def test_chained_initial_rollouts_continue_from_the_most_promising_last_state() 
 
 def test_chaining_without_progress_restarts_at_the_initial_state_at_intervals() -> None:
     policy = ScriptedPolicy({place: [steps("up", "up")] for place in range(100)})
-    wrong_way = NumberLine(start=20, goal=0, size=100)
+    wrong_direction = NumberLine(start=20, goal=0, size=100)
     settings = OclgenSettings(initial_rollouts="chained", n_init=1, samples=1)
-    solve(wrong_way, policy, ExactHeuristic(), settings, iterations=0)
+    solve(wrong_direction, policy, ExactHeuristic(), settings, iterations=0)
     first = [call["states"] for call in policy.calls[: 2 * RESTART_INTERVAL + 1]]
     assert [i for i, states in enumerate(first) if states == [20]] == [0, RESTART_INTERVAL, 2 * RESTART_INTERVAL]
 
 
 def test_chaining_without_progress_gives_up() -> None:
     policy = ScriptedPolicy({place: [steps("up", "up")] for place in range(100)})
-    wrong_way = NumberLine(start=20, goal=0, size=100)
+    wrong_direction = NumberLine(start=20, goal=0, size=100)
     settings = OclgenSettings(initial_rollouts="chained", n_init=1)
-    result = solve(wrong_way, policy, ExactHeuristic(), settings, iterations=0)
+    result = solve(wrong_direction, policy, ExactHeuristic(), settings, iterations=0)
     assert result.plan is None
     assert len(policy.calls) == 1 + PATIENCE
+
+
+def test_with_a_plan_chaining_without_progress_gives_up_sooner() -> None:
+    down = steps("down", "down")
+    script = {place: [down] for place in range(40)} | {40: [steps(*["up"] * 20), *[down] * 9]}
+    policy = ScriptedPolicy(script)
+    settings = OclgenSettings(initial_rollouts="chained", n_init=2, samples=1)
+    solve(NumberLine(start=40, goal=60, size=100), policy, ExactHeuristic(), settings, iterations=0)
+    assert len(policy.calls) == 1 + 1 + PATIENCE_WITH_PLAN
 
 
 def test_after_an_empty_rollout_chaining_continues_from_the_next_best_last_state() -> None:
@@ -89,9 +98,9 @@ def test_with_pruning_chaining_skips_a_last_state_that_became_too_deep_after_a_s
     def walk(*targets: int) -> tuple[Step, ...]:
         return tuple(Step(("go", str(target)), 1.0) for target in targets)
 
-    way, astray = range(1, 11), range(20, 26)
-    edges = {place: (place + 1,) for place in (*way, *astray)} | {0: (1, 20, 30), 30: (9,)}
-    script = {0: [walk(*way), walk(*way), walk(*astray), walk(30)], 30: [walk(9)]}
+    path, detour = range(1, 11), range(20, 26)
+    edges = {place: (place + 1,) for place in (*path, *detour)} | {0: (1, 20, 30), 30: (9,)}
+    script = {0: [walk(*path), walk(*path), walk(*detour), walk(30)], 30: [walk(9)]}
     policy = ScriptedPolicy(script)
     settings = OclgenSettings(initial_rollouts="chained", n_init=2, samples=2, prune=True)
     result = solve(DigraphTask(edges, frozenset({10})), policy, ExactHeuristic(), settings, iterations=0)
@@ -100,9 +109,13 @@ def test_with_pruning_chaining_skips_a_last_state_that_became_too_deep_after_a_s
 
 
 def test_chaining_is_retried_at_intervals_while_there_is_no_plan() -> None:
-    wrong_way = NumberLine(start=200, goal=0, size=400)
-    right_way = NumberLine(start=20, goal=24, size=400)
-    for line, chained, times in ((wrong_way, "chained", 3), (wrong_way, "full", 1), (right_way, "chained", 1)):
+    wrong_direction = NumberLine(start=200, goal=0, size=400)
+    right_direction = NumberLine(start=20, goal=24, size=400)
+    for line, chained, times in (
+        (wrong_direction, "chained", 3),
+        (wrong_direction, "full", 1),
+        (right_direction, "chained", 1),
+    ):
         policy = ScriptedPolicy({place: [steps("up")] for place in range(400)})
         settings = OclgenSettings(initial_rollouts=chained, n_init=1, samples=1)  # type: ignore[arg-type]
         solve(line, policy, ExactHeuristic(), settings, iterations=2 * RETRY_INTERVAL + 1)

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -149,17 +148,17 @@ def corridors() -> tuple[DigraphTask, ScriptedPolicy]:
 
 
 def test_with_pass_through_an_expansion_evaluates_only_choices_and_dead_ends() -> None:
-    for passing, asked in ((False, {0, 1, 4, 7, 9}), (True, {0, 3, 6, 8, 9, 1})):
+    for pass_through, asked in ((False, {0, 1, 4, 7, 9}), (True, {0, 3, 6, 8, 9, 1})):
         (task, policy), heuristic = corridors(), RandomHeuristic()
-        settings = OclgenSettings(pass_through=passing, n_init=0, samples=1, max_tokens=1)
+        settings = OclgenSettings(pass_through=pass_through, n_init=0, samples=1, max_tokens=1)
         solve(task, policy, heuristic, settings, iterations=1)
         assert {state for batch in heuristic.asked for state in batch} == asked
 
 
 def test_with_pass_through_forced_states_are_not_open(graphs: list[CheckedGraph]) -> None:
-    for passing in (False, True):
+    for pass_through in (False, True):
         task, policy = corridors()
-        settings = OclgenSettings(pass_through=passing, n_init=0, samples=1, max_tokens=1)
+        settings = OclgenSettings(pass_through=pass_through, n_init=0, samples=1, max_tokens=1)
         solve(task, policy, RandomHeuristic(), settings, iterations=1)
     opened = [{graph.state(node) for _, node in graph.open_nodes()} for graph in graphs]
     assert opened == [{1, 4, 7, 9}, {3, 8, 9}]
@@ -178,22 +177,48 @@ def test_the_defaults_are_the_papers_and_its_profile_has_no_extension() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("setting", "value", "rule"),
     [
-        {"depth_selection": "deep"},
-        {"initial_rollouts": "some"},
-        {"n_init": -1},
-        {"samples": 0},
-        {"max_tokens": 0},
-        {"confidence": 1.5},
-        {"nodes_per_iteration": 0},
-        {"policy_expansion_samples": 0},
-        {"policy_expansion_threshold": -1},
+        ("depth_selection", "deep", "one of uniform, scan, none, not 'deep'"),
+        ("initial_rollouts", "some", "one of full, chained, not 'some'"),
+        ("n_init", -1, "at least 0, not -1"),
+        ("samples", 0, "at least 1, not 0"),
+        ("max_tokens", 0, "at least 1, not 0"),
+        ("nodes_per_iteration", 0, "at least 1, not 0"),
+        ("policy_expansion_samples", 0, "at least 1, not 0"),
+        ("policy_expansion_threshold", -1, "at least 0, not -1"),
     ],
 )
-def test_settings_out_of_range_are_refused_by_name(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match=next(iter(wrong))):
-        OclgenSettings(**wrong)
+def test_a_setting_out_of_range_is_refused_with_its_name_and_the_rule(setting: str, value: object, rule: str) -> None:
+    with pytest.raises(InputError) as refused:
+        OclgenSettings(**{setting: value})  # type: ignore[arg-type]
+    assert str(refused.value) == f"{setting} must be {rule}"
+
+
+@pytest.mark.parametrize("confidence", [-0.01, 1.01])
+def test_a_confidence_that_is_no_probability_is_refused(confidence: float) -> None:
+    with pytest.raises(InputError) as refused:
+        OclgenSettings(confidence=confidence)
+    assert str(refused.value) == f"confidence must lie between 0 and 1, not {confidence}"
+
+
+def test_settings_at_their_limits_are_accepted() -> None:
+    for confidence in (0.0, 1.0):
+        OclgenSettings(
+            n_init=0,
+            samples=1,
+            max_tokens=1,
+            nodes_per_iteration=1,
+            policy_expansion_samples=1,
+            policy_expansion_threshold=0,
+            confidence=confidence,
+        )
+
+
+def test_actions_are_enumerated_up_to_the_threshold() -> None:
+    settings = OclgenSettings(policy_expansion_threshold=3)
+    assert settings.enumerates(NumberLine(ground_action_bound=3))
+    assert not settings.enumerates(NumberLine(ground_action_bound=4))
 
 
 def test_every_combination_of_extensions_solves_the_line_optimally() -> None:

@@ -5,6 +5,7 @@ computed once, when the first session needs it; each plan has a small cache of i
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -73,16 +74,16 @@ class RelationalSession:
         self._segments["prefix_length"] = length
         self._segments["prefix_capacity"] = whole_panels(length)
         self._segments["own_capacity"] = whole_panels(max(capacity, 1))
-        self._place(np.arange(len(owners)))
         self._plans = np.zeros(len(owners), PLAN)
         self._plans["behind"] = np.array([prompt.place for prompt in prompts], np.uintp)[owners]
         stride = whole_panels(operators + 1 + whole_panels(length - 2))
         self._logits = np.full((len(owners), stride), IMPOSSIBLE, np.float32)
         openings = np.stack([prompt.opening for prompt in prompts])
         self._logits[:, : operators + 1] = openings[owners, : operators + 1]
+        self._place(np.arange(len(owners)))
 
     def probabilities(self, allowed: BoolArray | None = None) -> FloatArray:
-        return self._normalised(allowed)[:, : self.vocabulary]
+        return self._normalised(allowed)[:, : self.vocabulary].copy()
 
     def sample(
         self, uniform: FloatArray, temperature: float, allowed: BoolArray | None = None
@@ -95,7 +96,7 @@ class RelationalSession:
             self.vocabulary,
             stride,
             temperature,
-            address(probabilities),
+            self._scratch_place,
             address(uniform),
             address(tokens),
             address(chosen),
@@ -106,24 +107,26 @@ class RelationalSession:
         self._segments["rows"] = 1 if counts is None else counts
         tokens = np.ascontiguousarray(tokens, np.int32)
         firsts = None if counts is None else np.cumsum(counts) - counts
-
-        def part(rows: slice) -> int:
-            first = rows.start if firsts is None else int(firsts[rows.start])
-            return self._kernel.decode(
-                self._weights.place,
-                rows.stop - rows.start,
-                address(self._plans[rows]),
-                address(self._segments[rows]),
-                address(tokens[first:]),
-                address(self._logits[rows]),
-                self._logits.shape[1],
-            )
-
-        failures = self._workers.map(part, self._workers.split(len(self._segments), MIN_ROWS))
+        parts = self._workers.split(len(self._segments), MIN_ROWS)
+        failures = self._workers.map(lambda rows: self._decode(rows, address(tokens), firsts), parts)
         if 1 in failures:
             raise MemoryError("no memory for the activations of a batch")
         if 2 in failures:
             raise ValueError("a token was fed where it cannot stand, or more than the session was opened for")
+
+    def _decode(self, rows: slice, tokens: int, firsts: "np.ndarray[Any, np.dtype[np.integer[Any]]] | None") -> int:
+        """Feed a portion of the rows."""
+        plans, segments, logits = self._places
+        stride = self._logits.shape[1]
+        return self._kernel.decode(
+            self._weights.place,
+            rows.stop - rows.start,
+            plans + rows.start * PLAN.itemsize,
+            segments + rows.start * SEGMENT.itemsize,
+            tokens + 4 * (rows.start if firsts is None else int(firsts[rows.start])),
+            logits + rows.start * stride * 4,
+            stride,
+        )
 
     def keep(self, rows: IntArray) -> None:
         self._logits = self._logits[rows]
@@ -136,12 +139,17 @@ class RelationalSession:
         self._place(slots)
 
     def _place(self, slots: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> None:
+        """Remember where everything lies."""
         self._slots = slots
         self._segments["own"] = (self._caches.ctypes.data + slots * self._caches.strides[0]).astype(np.uintp)
+        self._places = address(self._plans), address(self._segments), address(self._logits)
+        self._scratch = np.empty_like(self._logits)
+        self._scratch_place = address(self._scratch)
 
     def _normalised(self, allowed: BoolArray | None) -> FloatArray:
-        probabilities = self._logits.copy()
-        rows, stride = probabilities.shape
+        """In memory that the next call uses again."""
+        np.copyto(self._scratch, self._logits)
+        rows, stride = self._scratch.shape
         mask = None if allowed is None else address(allowed)
-        self._kernel.normalise(rows, self.vocabulary, stride, mask, address(probabilities))
-        return probabilities
+        self._kernel.normalise(rows, self.vocabulary, stride, mask, self._scratch_place)
+        return self._scratch

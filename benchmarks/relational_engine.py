@@ -23,7 +23,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ class Case:
     network: RelationalNetwork
     engine: RelationalEngine
     graph: ProblemGraph
-    states: list[Atoms]
+    states: Sequence[Atoms]
 
     @property
     def operations(self) -> float:
@@ -158,7 +158,7 @@ def compare_encoders(case: Case, together: bool, repeats: int) -> dict[str, floa
     return compare(forward, encode, len(case.states), case.operations * len(case.states), repeats)
 
 
-def check(case: Case, batch: dict[str, Any], group: list[Atoms]) -> None:
+def check(case: Case, batch: dict[str, Any], group: Sequence[Atoms]) -> None:
     """Both must mean the same rows."""
     with torch.inference_mode():
         expected = case.network.encode(batch)[0].numpy()
@@ -212,7 +212,7 @@ def compare_decoders(case: Case, repeats: int) -> dict[str, float]:
     return compare(generate, write, SAMPLES * NEW, SAMPLES * NEW * per_token, repeats)
 
 
-def grown(rows: int, network: RelationalNetwork, schema: Schema) -> tuple[Grown, list[Atoms]]:
+def grown(rows: int, network: RelationalNetwork, schema: Schema) -> tuple[Grown, Sequence[Atoms]]:
     rng = np.random.default_rng(rows)
     distances = rng.integers(0, FAR + 1, (rows, rows)).astype(np.int8)
     kinds = rng.integers(0, schema.kind_count, rows).astype(np.int32)

@@ -16,19 +16,19 @@ import tempfile
 import time
 from pathlib import Path
 
-from oclgen.data.collect import Tally, Teaching, collect
-from oclgen.data.dataset import Row, Writer
-from oclgen.data.dataset import open as open_dataset
+from oclgen.data.collect import Tally, collect
+from oclgen.data.dataset import Row, Writer, open_dataset
 from oclgen.data.problems import problems
+from oclgen.data.teacher import TeacherSettings
 from oclgen.domains import catalog
 
 
 def cost(name: str, count: int, workers: int) -> dict[str, float]:
     """Make a small data set with the domain's own ranges."""
     source = problems(name, 1, ())
-    teaching = Teaching(time_limit=60.0, translate_options=source.translate_options)
+    teacher = TeacherSettings(time_limit=60.0, translate_options=source.translate_options)
     with tempfile.TemporaryDirectory() as out:
-        tallies = collect(source, Path(out), teaching, count=count, val=0, test=0, seed=1, workers=workers)
+        tallies = collect(source, Path(out), teacher, count=count, val=0, test=0, seed=1, workers=workers)
         started = time.monotonic()
         middle = own = 0.0
         tally = Tally()

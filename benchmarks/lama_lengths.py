@@ -97,7 +97,7 @@ def from_data_set(folder: Path) -> tuple[str, list[int]]:
     """The domain, marked where the data set's ranges are not the paper's, and the lengths of all its splits."""
     from oclgen.data import dataset, problems
 
-    data = dataset.open(folder)
+    data = dataset.open_dataset(folder)
     name = str(data.recipe["source"])
     if name in PAPER and data.recipe["ranges"] != problems.problems(name, 0, ()).recipe["ranges"]:
         name += " (other ranges)"

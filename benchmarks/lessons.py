@@ -17,10 +17,10 @@ from pathlib import Path
 
 from scipy.stats import wilcoxon
 
-from oclgen.data.dataset import write_text
 from oclgen.improve.journal import read_lines
 from oclgen.improve.loop import Loop, improve
 from oclgen.improve.settings import ImproveSettings, Lessons, read_settings, save_settings
+from oclgen.support.files import write_text
 
 VARIANTS = {
     "plain": Lessons(),

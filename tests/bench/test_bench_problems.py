@@ -81,7 +81,7 @@ def test_problems_of_excluded_data_sets_are_passed_over(tmp_path: Path) -> None:
     first = collect([source], tmp_path / "first")
     text = (tmp_path / "first" / first[1].problem_file).read_text()
     write_data_set(tmp_path / "data", [("seen", "train", text, 4)])
-    assert dataset.open(tmp_path / "data").count("train") == 1
+    assert dataset.open_dataset(tmp_path / "data").count("train") == 1
     kept = ProblemSource("blocksworld", count=3, ranges=("blocks=4",), exclude=(str(tmp_path / "data"),))
     prints = [problem.fingerprint for problem in collect([kept], tmp_path / "second")]
     assert first[1].fingerprint not in prints

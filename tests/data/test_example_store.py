@@ -63,7 +63,7 @@ def stored(path: Path, rows: list[dataset.Row]) -> dataset.Dataset:
     for each in rows:
         writer.append(each)
     writer.close()
-    return dataset.open(path)
+    return dataset.open_dataset(path)
 
 
 def same(left: Store, right: Store) -> bool:

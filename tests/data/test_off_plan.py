@@ -20,8 +20,8 @@ FEW = Detours(states=2, walk=3)
 
 
 def made(source: Path, out: Path, detours: Detours = FEW) -> dataset.Dataset:
-    list(add_detours(dataset.open(source), out, detours, workers=1))
-    return dataset.open(out)
+    list(add_detours(dataset.open_dataset(source), out, detours, workers=1))
+    return dataset.open_dataset(out)
 
 
 def timeless(data: dataset.Dataset) -> list[str]:
@@ -30,7 +30,7 @@ def timeless(data: dataset.Dataset) -> list[str]:
 
 def test_the_old_rows_stay_and_training_problems_get_solved_states_of_their_own(tmp_path: Path) -> None:
     source = make_dataset(tmp_path / "source", 6)
-    old = list(dataset.open(source).rows())
+    old = list(dataset.open_dataset(source).rows())
     data = made(source, tmp_path / "out")
     rows = {row.id: row for row in data.rows()}
     assert [rows[row.id] for row in old] == old
@@ -46,7 +46,7 @@ def test_the_old_rows_stay_and_training_problems_get_solved_states_of_their_own(
 
 def test_what_was_stopped_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     source = make_dataset(tmp_path / "source", 5)
-    steps = add_detours(dataset.open(source), tmp_path / "part", FEW, workers=1)
+    steps = add_detours(dataset.open_dataset(source), tmp_path / "part", FEW, workers=1)
     assert next(steps) == (0, 3) and next(steps) == (1, 3)
     steps.close()
     whole, resumed = made(source, tmp_path / "whole"), made(source, tmp_path / "part")
@@ -56,7 +56,7 @@ def test_what_was_stopped_goes_on_and_ends_the_same(tmp_path: Path) -> None:
 
 
 def test_a_way_leaves_the_plan_and_avoids_goals(tmp_path: Path) -> None:
-    data = dataset.open(make_dataset(tmp_path, 3))
+    data = dataset.open_dataset(make_dataset(tmp_path, 3))
     row = next(data.rows("train"))
     task, plan = PddlTask(data.domain_text, row.problem), parse_plan(row.plan, row.name)
     for seed in range(30):
@@ -70,8 +70,8 @@ def test_a_way_leaves_the_plan_and_avoids_goals(tmp_path: Path) -> None:
 
 def test_the_verb_says_what_it_made(tmp_path: Path) -> None:
     source = make_dataset(tmp_path / "source", 4)
-    old = next(dataset.open(source).rows())
-    writer = dataset.Writer(source, {"source": "blocksworld"}, dataset.open(source).domain_text)
+    old = next(dataset.open_dataset(source).rows())
+    writer = dataset.Writer(source, {"source": "blocksworld"}, dataset.open_dataset(source).domain_text)
     writer.append(replace(old, id=99, split="failed", fingerprint="99", length=-1))  # not one of the detours
     writer.close()
     asked = ["detours", str(source), "--out", str(tmp_path / "out"), "--states", "1", "--workers", "1"]

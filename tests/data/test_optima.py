@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from oclgen.data import dataset
-from oclgen.data.collect import Teaching, collect
+from oclgen.data.collect import collect
 from oclgen.data.optima import Proved, prove_all, translate_options
 from oclgen.data.problems import problems
+from oclgen.data.teacher import TeacherSettings
 from oclgen.domains import catalog
 from oclgen.errors import InputError, PddlError
 from oclgen.pddl.plan_file import parse_plan
@@ -50,9 +51,9 @@ def test_what_was_not_proved_is_tried_again_only_with_more_time(folder: Path) ->
 
 def test_a_data_set_gets_the_optima_of_a_split_by_name(tmp_path: Path) -> None:
     source = problems("blocksworld", 1, ("blocks=4..5",))
-    list(collect(source, tmp_path, Teaching(), count=3, val=0, test=2, seed=1, workers=1))
+    list(collect(source, tmp_path, TeacherSettings(), count=3, val=0, test=2, seed=1, workers=1))
     proofs(tmp_path)
-    rows = {row.name: row for row in dataset.open(tmp_path).rows("test")}
+    rows = {row.name: row for row in dataset.open_dataset(tmp_path).rows("test")}
     assert set(stored(tmp_path)) == set(rows)
     assert all(length <= len(parse_plan(rows[name].plan, name)) for name, length in stored(tmp_path).items())
 

@@ -70,7 +70,7 @@ def table(loop: Loop, number: int) -> dict[str, object]:
 
 
 def rows(loop: Loop, number: int) -> list[Row]:
-    return list(dataset.open(loop.folder(number) / "data").rows())
+    return list(dataset.open_dataset(loop.folder(number) / "data").rows())
 
 
 def origins(loop: Loop, number: int) -> list[str]:
@@ -215,12 +215,12 @@ def test_a_loop_can_draw_its_own_problems(data: Path, tmp_path: Path, model: Pat
         "iteration 1: best of 3",
     ]
     assert isinstance(reports[-1], Finding)
-    stored = dataset.open(tmp_path / "out" / "problems")
+    stored = dataset.open_dataset(tmp_path / "out" / "problems")
     assert [stored.count(split) for split in ("test", "val", "train")] == [3, 2, 2]
 
 
 def test_problems_come_back_only_when_all_have_had_their_turn(data: Path) -> None:
-    stored, asked = dataset.open(data), Problems(per_loop=7, validation=1, test=1)
+    stored, asked = dataset.open_dataset(data), Problems(per_loop=7, validation=1, test=1)
     choices = [choose(stored, asked, [], random.Random(0))]
     for number in range(1, 4):
         choices.append(choose(stored, asked, choices, random.Random(number)))

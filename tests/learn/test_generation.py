@@ -74,7 +74,7 @@ def test_a_policy_that_has_learned_completes_its_problems(tmp_path: Path) -> Non
     quick = ["schedule.steps=150", "model.layers=1", "data.shuffle_names=false", "generation.problems=3"]
     recipe = read_settings(SMOKE / "policy-blocksworld.toml", "policy", [f"data.path={data}", *quick])
     train(recipe, tmp_path / "run")
-    opened = dataset.open(data)
+    opened = dataset.open_dataset(data)
     tasks = [PddlTask(opened.domain_text, row.problem) for row in opened.rows("train")][:8]
     found = completion(tmp_path / "run" / "best", tasks, Generation(8, 10, 5), seed=0)
     assert found["completion"] >= 0.5 and found["valid_actions"] > 1

@@ -137,7 +137,7 @@ def of_data_set(path: Path, split: str) -> Iterator[Candidate]:
     from oclgen.data.optima import Optima
 
     optima = Optima(path).lengths
-    for row in dataset.open(path).rows(split):
+    for row in dataset.open_dataset(path).rows(split):
         length = row.length if row.length >= 0 else None
         yield Candidate(row.name, row.problem, length, optima.get(row.name))
 
@@ -159,7 +159,7 @@ def excluded(source: ProblemSource) -> set[str]:
     return {
         row["fingerprint"]
         for name in source.exclude
-        for row in dataset.columns(dataset.open(name).path, ["fingerprint"])
+        for row in dataset.columns(dataset.open_dataset(name).path, ["fingerprint"])
     }
 
 

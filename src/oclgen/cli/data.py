@@ -16,7 +16,7 @@ from oclgen.support.progress import Progress
 @click.command()
 @click.argument("name")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the data set.")
-@click.option("--count", default=1000, show_default=True, type=click.IntRange(min=1), help="Problems in all.")
+@click.option("--count", default=1000, show_default=True, type=click.IntRange(min=1), help="Solved problems in all.")
 @click.option("--val", type=click.IntRange(min=0), help="Of these for validation (default: 5 %, at most 1000).")
 @click.option("--test", type=click.IntRange(min=0), help="Of these for testing (default: 5 %, at most 1000).")
 @click.option("--teacher", type=click.Choice([*TEACHERS, "oclgen"]), default="lama-first", show_default=True)
@@ -44,28 +44,32 @@ def command(
 
     NAME is a domain that comes with oclgen, or a folder with domain.pddl and training/*.pddl (and
     training_plans/*.plan, where plans are known). The teacher is one of Fast Downward's searches or, once there is
-    a model, our own. The same command again resumes a run that was stopped or killed; a larger --count extends a
-    data set.
+    a model, our own. Problems that it does not solve are kept apart, and others are drawn in their place. The same
+    command again resumes a run that was stopped or killed; a larger --count extends a data set.
     """
     from oclgen.data import collect, dataset, problems
+    from oclgen.data.teacher import TeacherSettings
 
     if model is not None and teacher != "oclgen":
         raise click.UsageError("--model is for --teacher oclgen")
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what is done is put in order
     source = problems.problems(name, random_seed, settings)
-    teaching = collect.Teaching(
+    settings_of_teacher = TeacherSettings(
         teacher, time_limit, memory_limit, source.translate_options, "" if model is None else str(model)
     )
+    count = count if source.size is None else min(count, source.size)
     val, test = collect.split_sizes(out, count, val, test)
-    tallies = collect.collect(source, out, teaching, count=count, val=val, test=test, seed=random_seed, workers=workers)
+    tallies = collect.collect(
+        source, out, settings_of_teacher, count=count, val=val, test=test, seed=random_seed, workers=workers
+    )
     try:
         tally = next(tallies)
-        progress = Progress(count, tally.stored, "problem")
+        progress = Progress(tally.total, tally.done, "problem")
         for tally in tallies:
-            progress.show(tally.stored, f"{tally.rows['failed']} failed, own work {tally.own_share:.1%}")
+            progress.show(tally.done, f"{tally.rows['failed']} failed, own work {tally.own_share:.1%}")
     except OSError as error:
         raise InputError(f"{error.filename or out}: {error.strerror or error}") from None
     progress.close()
     made = ", ".join(f"{tally.rows[split]} {split}" for split in sorted(tally.rows)) or "nothing to do"
-    click.echo(f"{tally.stored} problems in {out} (this run: {made}; own work {tally.own_share:.1%} of CPU time)")
-    click.echo(f"fingerprint {dataset.open(out).provenance()['fingerprint']}")
+    click.echo(f"{tally.solved} problems in {out} (this run: {made}; own work {tally.own_share:.1%} of CPU time)")
+    click.echo(f"fingerprint {dataset.open_dataset(out).provenance()['fingerprint']}")

@@ -41,12 +41,12 @@ def command(
 
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what is done is put in order
     detours = Detours(states, walk, time_limit, memory_limit, random_seed)
-    steps = add_detours(dataset.open(folder), out, detours, workers)
+    steps = add_detours(dataset.open_dataset(folder), out, detours, workers)
     done, total = next(steps)
     progress = Progress(total, done, "problem")
     for done, _ in steps:
         progress.show(done)
     progress.close()
-    made = dataset.open(out)
-    without = made.count("failed") - dataset.open(folder).count("failed")
+    made = dataset.open_dataset(out)
+    without = made.count("failed") - dataset.open_dataset(folder).count("failed")
     click.echo(f"{made.count('train')} training rows in {out} ({without} states without a known plan)")

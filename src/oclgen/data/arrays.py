@@ -6,7 +6,6 @@ they hold one number more than there are instances. Everything else is plain con
 
 import dataclasses
 import json
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from oclgen.errors import InputError
+from oclgen.support.files import replacing_folder, write_json
 
 Arrays = TypeVar("Arrays")
 
@@ -53,13 +53,9 @@ def save_arrays(record: Any, folder: Path) -> None:
     """Appears by rename, so that a folder with this name is complete; another process may have been faster."""
     try:
         folder.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as made:
-            whole = Path(made) / "store"
-            whole.mkdir()
+        with replacing_folder(folder, keep=True) as made:
             for name in array_names(type(record)):
-                np.save(whole / f"{name}.npy", getattr(record, name))
-            (whole / "refused.json").write_text(json.dumps(record.refused), encoding="utf-8")
-            if not folder.is_dir():
-                whole.rename(folder)
+                np.save(made / f"{name}.npy", getattr(record, name))
+            write_json(made / "refused.json", record.refused)
     except OSError as error:
         raise InputError(f"{folder.parent}: {error.strerror or error}") from error

@@ -1,94 +1,60 @@
 """Make a data set: take problems, drop those seen before, have the teacher solve the rest, keep what holds.
 
-Problems are taken in order and compared by fingerprint with all before them, across splits; the first `test`
-distinct ones are the test split, the next `val` the validation split, all others are for training. So the split
-of a problem never changes, whether a run is resumed or `count` is raised later. What the teacher fails on
-becomes a split of its own. Every plan is replayed by the independent validator before it is stored.
+Problems are taken in order and compared by fingerprint with all before them, across splits. Of those that the teacher
+solves, the first `test` in this order are the test split, the next `val` the validation split, all others are for
+training. What the teacher fails on becomes a split of its own, and another problem is taken in its place. So the
+problems and their splits depend only on what the teacher solves, not on the number of workers, interruptions, or
+whether `count` was raised later.
 
 Paper: Section 5 (data from LAMA-first, 20 minutes a problem), tab:results_subset (what the teacher fails on).
 """
 
-import json
 import os
-import resource
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from importlib import metadata
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from math import inf
 from pathlib import Path
 
-from oclgen import __version__
-from oclgen.classical import fast_downward
 from oclgen.classical.planners import PLANNERS
-from oclgen.data.dataset import Row, Writer, read_recipe
+from oclgen.data.dataset import FAILED, TEST, TRAIN, UNDECIDED, VAL, Row, Writer, read_recipe
 from oclgen.data.problems import Problem, Problems
-from oclgen.errors import OclgenError, PddlError
-from oclgen.interfaces import Plan
-from oclgen.model_folders import check_model, find_model
-from oclgen.pddl.domain import read_domain
+from oclgen.data.teacher import TeacherJob, TeacherResult, TeacherSettings, check_teacher, run_teacher
+from oclgen.errors import OclgenError
 from oclgen.pddl.fingerprint import problem_fingerprint
-from oclgen.pddl.plan_file import format_plan, parse_steps
 from oclgen.pddl.problem import read_problem
-from oclgen.pddl.validate import validate
-from oclgen.planner import prepare
-from oclgen.search.anytime import Budget, Counters, Search, run
+from oclgen.pddl.source import read_file
+from oclgen.support.distinct import distinct
 from oclgen.support.parallel import run_unordered
 
-MAX_IN_VAIN = 1000
-"""So many draws in a row without a new problem, and 20 for each one found, mean that there are no more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Teaching:
-    """The teacher and its limits for each problem."""
-
-    teacher: str = "lama-first"
-    time_limit: float = 1200.0
-    memory_limit: int = 8 << 30
-    translate_options: tuple[str, ...] = ()
-    model: str = ""
-    """A model folder, for a teacher that searches with one; empty is the shipped model of the domain."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    problem: Problem
-    domain_text: str
-    fingerprint: str
-    split: str
-    seed: int
-    teaching: Teaching
-    scratch: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A row, and the processor seconds that it cost us and the teacher in process `pid`."""
-
-    row: Row
-    pid: int
-    own_seconds: float
-    teacher_seconds: float
+MOST_FAILURES = 20
+"""A teacher that fails on more problems than this, and on so many for each that it solves, is given up."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """How far a run is; `rows` and the seconds are of this run, `stored` counts all."""
+    """How far a run is. `solved` and `failed` count all rows; `rows` (by split) and the seconds are of this run."""
 
-    stored: int = 0
+    total: int = 0
+    of_folder: bool = False
+    solved: int = 0
+    failed: int = 0
     rows: Counter[str] = field(default_factory=Counter)
     teacher_seconds: float = 0.0
     worker_seconds: float = 0.0
     started: float = field(default_factory=time.process_time)
 
-    def add(self, done: Done) -> None:
-        self.stored += 1
-        self.rows[done.row.split] += 1
-        self.teacher_seconds += done.teacher_seconds
-        if done.pid != os.getpid():
-            self.worker_seconds += done.own_seconds
+    @property
+    def done(self) -> int:
+        """Of `total`. Solved problems count; where all problems of a folder are taken, failed ones, too."""
+        return self.solved + self.failed if self.of_folder else self.solved
+
+    def add(self, result: TeacherResult) -> None:
+        self.teacher_seconds += result.teacher_seconds
+        if result.pid != os.getpid():
+            self.worker_seconds += result.own_seconds
 
     @property
     def own_share(self) -> float:
@@ -97,10 +63,10 @@ class Tally:
         return own / max(own + self.teacher_seconds, 1e-9)
 
 
-def recipe(problems: Problems, teaching: Teaching, seed: int, val: int, test: int) -> dict[str, object]:
+def recipe(problems: Problems, teacher: TeacherSettings, seed: int, val: int, test: int) -> dict[str, object]:
     """All that the rows depend on; a folder holds rows of one recipe only."""
-    settings = {**asdict(teaching), "translate_options": list(teaching.translate_options)}
-    if teaching.teacher in PLANNERS:
+    settings = {**asdict(teacher), "translate_options": list(teacher.translate_options)}
+    if teacher.teacher in PLANNERS:
         del settings["model"]
     return {"format": 1, **problems.recipe, "seed": seed, "val": val, "test": test, **settings}
 
@@ -113,58 +79,134 @@ def split_sizes(out: Path, count: int, val: int | None, test: int | None) -> tup
 
 
 def collect(
-    problems: Problems, out: Path, teaching: Teaching, *, count: int, val: int, test: int, seed: int, workers: int
-) -> Iterator[Tally]:
-    """Add rows until the folder holds `count`; yield the same tally before the first and after each."""
-    check_teacher(teaching, problems.domain_text)
-    writer = Writer(out, recipe(problems, teaching, seed, val, test), problems.domain_text)
-    tally = Tally(stored=len(writer.fingerprints))
-    yield tally
-    jobs = remaining_jobs(problems, teaching, writer, count, val, test, seed)
+    problems: Problems, out: Path, teacher: TeacherSettings, *, count: int, val: int, test: int, seed: int, workers: int
+) -> Generator[Tally]:
+    """Add rows until the folder holds `count` solved problems; yield the same tally before the first and after each.
+
+    Each round draws as many problems as are missing, so there is never one too many.
+    """
+    check_teacher(teacher, problems.domain_text)
+    writer = Writer(out, recipe(problems, teacher, seed, val, test), problems.domain_text)
     try:
-        for done in run_unordered(teach, jobs, workers):
-            writer.append(done.row)
-            tally.add(done)
-            yield tally
+        collection = Collection(problems, teacher, writer, Splits(writer, val, test), count, seed)
+        yield collection.tally
+        while collection.missing and not collection.exhausted:
+            for result in run_unordered(run_teacher, collection.draw(), workers):
+                collection.add(result)
+                yield collection.tally
+        collection.finish()
     finally:
         writer.close()
 
 
-def check_teacher(teaching: Teaching, domain_text: str) -> None:
-    """Refuse a teacher without a model for this domain."""
-    if teaching.teacher not in PLANNERS:
-        domain = read_domain(domain_text)
-        check_model(Path(teaching.model) if teaching.model else find_model(domain), domain)
+class Splits:
+    """Decides the splits of solved rows, in the order of their problems."""
+
+    def __init__(self, writer: Writer, val: int, test: int) -> None:
+        self._writer = writer
+        self._sizes = {TEST: test, VAL: val}
+        self._counts = Counter(writer.splits.values())
+
+    def next_split(self) -> str:
+        return next((split for split, size in self._sizes.items() if self._counts[split] < size), TRAIN)
+
+    def decide(self, new: Iterable[Row] = (), limit: float = inf) -> list[str]:
+        """Store new rows and decide the splits of those before problem number `limit`, which must all be known by now.
+
+        Where only training problems are missing, the order no longer matters.
+        """
+        decided = []
+        known = self._writer.undecided()
+        for row in sorted([*known, *new], key=lambda row: row.id):
+            if row.id < limit or self.next_split() == TRAIN:
+                decided.append(self.next_split())
+                self._counts[decided[-1]] += 1
+                self._writer.append(replace(row, split=decided[-1]))
+            elif row not in known:
+                self._writer.append(row)
+        return decided
 
 
-def remaining_jobs(
-    problems: Problems, teaching: Teaching, writer: Writer, count: int, val: int, test: int, seed: int
-) -> Iterator[Job]:
-    """Problems, in order, that are neither stored nor equal to an earlier one, until there are `count` or no more."""
-    scratch = empty_scratch(writer.path)
-    stored = dict(writer.fingerprints)
-    seen = set(stored.values())
-    index = rank = in_vain = 0
-    while rank < count and in_vain < MAX_IN_VAIN + 20 * rank:
-        if index in stored:
-            rank, in_vain = rank + 1, 0
-        else:
-            problem = problems.get(index)
-            if problem is None:
+def decide_all(out: Path) -> None:
+    """Give every solved row a split, although a run was stopped while problems before it were being solved."""
+    stored = read_recipe(out)
+    writer = Writer(out, stored, read_file(out / "domain.pddl", "domain").text)
+    Splits(writer, stored["val"], stored["test"]).decide()
+    writer.close()
+
+
+class Collection:
+    """The state of a run: what is stored, what the teacher is working on, and how far the stream has been read."""
+
+    def __init__(
+        self, problems: Problems, teacher: TeacherSettings, writer: Writer, splits: Splits, count: int, seed: int
+    ) -> None:
+        self.problems, self.teacher, self.writer, self.splits, self.seed = problems, teacher, writer, splits, seed
+        self.count = count
+        failed = Counter(writer.splits.values())[FAILED]
+        total = count if problems.size is None else min(count, problems.size)
+        self.tally = Tally(total, total == problems.size, len(writer.splits) - failed, failed)
+        self.exhausted = False
+        self._scratch = empty_scratch(writer.path)
+        self._stored = dict(writer.fingerprints)
+        self._open: set[int] = set()
+        self._position = 0
+        self._new = distinct(self._stream(), self.fingerprint, self._stored.values())
+
+    @property
+    def missing(self) -> int:
+        return max(0, self.count - self.tally.solved)
+
+    def _stream(self) -> Iterator[Problem]:
+        """The problems that are not stored; those before `_position` have been looked at."""
+        while True:
+            index = self._position
+            problem = None if index in self._stored else self.problems.get(index)
+            if problem is None and index not in self._stored:
                 return
-            mark = mark_of(problems, problem)
-            in_vain += 1
-            if mark not in seen:
-                seen.add(mark)
-                split = "test" if rank < test else "val" if rank < test + val else "train"
-                rank, in_vain = rank + 1, 0
-                yield Job(problem, problems.domain_text, mark, split, seed, teaching, scratch)
-        index += 1
+            self._position += 1
+            if problem is not None:
+                yield problem
 
+    def fingerprint(self, problem: Problem) -> str:
+        info = read_problem(self.problems.domain_text, problem.file or problem.text)
+        return problem_fingerprint(info, self.problems.meaningful_types)
 
-def mark_of(problems: Problems, problem: Problem) -> str:
-    info = read_problem(problems.domain_text, problem.file or problem.text)
-    return problem_fingerprint(info, problems.meaningful_types)
+    def draw(self) -> Iterator[TeacherJob]:
+        """As many new problems as are missing."""
+        for _ in range(self.missing):
+            drawn = next(self._new, None)
+            if drawn is None:
+                self.exhausted = True
+                return
+            problem, fingerprint = drawn
+            self._open.add(problem.index)
+            yield TeacherJob(problem, self.problems.domain_text, fingerprint, self.seed, self.teacher, self._scratch)
+
+    def add(self, result: TeacherResult) -> None:
+        tally, row = self.tally, result.row
+        self._open.discard(row.id)
+        tally.add(result)
+        if row.split == FAILED:
+            self.writer.append(row)
+            tally.failed += 1
+            tally.rows[FAILED] += 1
+            self.check_failures()
+        else:
+            tally.solved += 1
+        solved = [row] if row.split == UNDECIDED else []
+        tally.rows.update(self.splits.decide(solved, min([self._position, *self._open])))
+
+    def check_failures(self) -> None:
+        tally = self.tally
+        if self.problems.size is None and tally.failed > MOST_FAILURES * (1 + tally.solved):
+            raise OclgenError(
+                f"{self.writer.path}: {self.teacher.teacher} solved only {tally.solved} of "
+                f"{tally.solved + tally.failed} problems; give it more time, or draw smaller problems"
+            )
+
+    def finish(self) -> None:
+        self.tally.rows.update(self.splits.decide())
 
 
 def empty_scratch(out: Path) -> Path:
@@ -173,83 +215,3 @@ def empty_scratch(out: Path) -> Path:
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
     return scratch
-
-
-def teach(job: Job) -> Done:
-    """What a worker does."""
-    own, teacher = time.process_time(), children_seconds()
-    row = taught(job)
-    return Done(row, os.getpid(), time.process_time() - own, children_seconds() - teacher)
-
-
-def taught(job: Job) -> Row:
-    started = time.monotonic()
-    plan, outcome = given_plan(job) if job.problem.plan_file else teachers_plan(job)
-    return Row(
-        id=job.problem.index,
-        split="failed" if plan is None else job.split,
-        name=job.problem.name,
-        problem=job.problem.text,
-        fingerprint=job.fingerprint,
-        plan="" if plan is None else format_plan(plan),
-        length=-1 if plan is None else len(plan),
-        outcome=outcome,
-        seconds=time.monotonic() - started,
-        teacher="given" if job.problem.plan_file else job.teaching.teacher,
-        parameters=json.dumps(job.problem.parameters),
-        seed=job.seed,
-        versions=json.dumps(versions()),
-    )
-
-
-def versions() -> dict[str, str]:
-    """Of all that may have made a plan."""
-    return {"oclgen": __version__, "fast_downward": fast_downward.version(), "pymimir": metadata.version("pymimir")}
-
-
-def teachers_plan(job: Job) -> tuple[Plan | None, str]:
-    """The teacher's best plan, if it is one, and how the teacher ended."""
-    budget = Budget(job.teaching.time_limit, memory_bytes=job.teaching.memory_limit)
-    counters = Counters()
-    lecture = teacher_search if job.teaching.teacher in PLANNERS else own_plans
-    try:
-        result = run(lecture(job, budget, counters), budget, counters)
-    except OclgenError as error:
-        return None, f"error: {error}"
-    if result.plan is not None:
-        verdict = validate(job.domain_text, job.problem.text, result.plan)
-        if not verdict.valid:
-            return None, f"invalid: {verdict.reason}"
-    return result.plan, result.ending.value
-
-
-def teacher_search(job: Job, budget: Budget, counters: Counters) -> Search:
-    teaching = job.teaching
-    texts = job.domain_text, job.problem.text
-    return PLANNERS[teaching.teacher].plans(
-        *texts, budget, counters=counters, translate_options=teaching.translate_options, scratch=job.scratch
-    )
-
-
-def own_plans(job: Job, budget: Budget, counters: Counters) -> Search:
-    """A search with a model, under a seed of the problem's own."""
-    teaching = job.teaching
-    prepared = prepare(job.domain_text, job.problem.text, method=teaching.teacher, model=teaching.model or None)
-    return prepared.plans(budget, counters, job.problem.index)
-
-
-def given_plan(job: Job) -> tuple[Plan, str]:
-    file = job.problem.plan_file
-    assert file is not None
-    steps = parse_steps(file.read_text(encoding="utf-8"), str(file))
-    plan = tuple(action for _, action in steps)
-    verdict = validate(job.domain_text, job.problem.text, plan)
-    if not verdict.valid:
-        line = steps[verdict.step - 1][0] if verdict.step else 1
-        raise PddlError(f"{file}:{line}: not a plan for {job.problem.name}: {verdict.reason}")
-    return plan, "given"
-
-
-def children_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime

@@ -7,23 +7,32 @@ others, into a new part that appears by rename; so a process that is killed at a
 and leaves no half-written part.
 """
 
-import fcntl
 import hashlib
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.json as pa_json
 import pyarrow.parquet as pq
 
 from oclgen.errors import InputError
 from oclgen.pddl import source
+from oclgen.support.files import (
+    JsonLines,
+    locked,
+    read_json,
+    read_json_lines,
+    replacing,
+    write_json,
+    write_json_lines,
+    write_text,
+)
 
-SPLITS = ("train", "val", "test", "failed")
+TRAIN, VAL, TEST, FAILED = SPLITS = ("train", "val", "test", "failed")
+UNDECIDED = "undecided"
+"""The split of a solved row as long as earlier problems are being solved; it stays in the journal until then."""
 PART_ROWS = 512
 PART_SECONDS = 300.0
 BATCH_ROWS = 256
@@ -70,12 +79,12 @@ class Dataset:
 
     def provenance(self) -> dict[str, Any]:
         """The recipe, with the number of problems and a fingerprint of them all, solved or not, that tells whether
-        the same ones were drawn again. A recipe that has these already (of lessons from other data) keeps them."""
+        the same ones were drawn again. A recipe that has these already (made from other data) keeps them."""
         drawn = sorted((row["id"], row["fingerprint"]) for row in columns(self.path, ["id", "fingerprint"]))
         return {"problems": len(drawn), "fingerprint": digest(drawn), **self.recipe}
 
 
-def open(path: Path | str) -> Dataset:
+def open_dataset(path: Path | str) -> Dataset:
     """Raises `InputError` where there is no data set."""
     return Dataset(Path(path))
 
@@ -101,20 +110,10 @@ def columns(path: Path, names: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
-    try:
-        recipe: dict[str, Any] = json.loads((path / "recipe.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: not a data set (there is no recipe.json); make one with: oclgen data") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path / 'recipe.json'}: {error}") from None
+    if not (path / "recipe.json").exists():
+        raise InputError(f"{path}: not a data set (there is no recipe.json); make one with: oclgen data")
+    recipe: dict[str, Any] = read_json(path / "recipe.json")
     return recipe
-
-
-def write_text(path: Path, text: str) -> None:
-    """All or nothing: under a temporary name, then renamed."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
 
 
 class Writer:
@@ -129,65 +128,62 @@ class Writer:
         self._lock = locked(path)
         if not (path / "recipe.json").exists():
             write_text(path / "domain.pddl", domain_text)
-            write_text(path / "recipe.json", json.dumps(recipe, indent=2) + "\n")
-        self.fingerprints = {row["id"]: row["fingerprint"] for row in columns(path, ["id", "fingerprint"])}
+            write_json(path / "recipe.json", recipe)
+        stored = list(columns(path, ["id", "fingerprint", "split"]))
+        self.fingerprints: dict[int, str] = {row["id"]: row["fingerprint"] for row in stored}
+        self.splits: dict[int, str] = {row["id"]: row["split"] for row in stored}
+        self._pending: dict[int, Row] = {}
         self._journal_path = path / "journal.jsonl"
-        self._pending = recover_journal(self._journal_path, self.fingerprints)
-        self._journal = self._journal_path.open("a", encoding="utf-8")
+        self._recover()
         self._part_started = time.monotonic()
 
     def append(self, row: Row) -> None:
-        self.fingerprints[row.id] = row.fingerprint
-        self._pending += 1
-        self._journal.write(json.dumps(asdict(row)) + "\n")
-        self._journal.flush()
-        if self._pending >= PART_ROWS or time.monotonic() - self._part_started > PART_SECONDS:
+        """Add a row; an undecided one may be given again with its split."""
+        self._keep(row)
+        self._journal.append(asdict(row))
+        decided = len(self._pending) - self._undecided
+        if decided >= PART_ROWS or time.monotonic() - self._part_started > PART_SECONDS:
             self.flush()
 
+    def undecided(self) -> list[Row]:
+        return [row for row in self._pending.values() if row.split == UNDECIDED] if self._undecided else []
+
+    def _keep(self, row: Row) -> None:
+        known = self._pending.get(row.id)
+        self._undecided += (row.split == UNDECIDED) - (known is not None and known.split == UNDECIDED)
+        self.fingerprints[row.id] = row.fingerprint
+        self.splits[row.id] = row.split
+        self._pending[row.id] = row
+
+    def _recover(self) -> None:
+        """Take over the rows of a journal that no part has yet."""
+        self._undecided = 0
+        in_parts = set(self.fingerprints)
+        for line in read_json_lines(self._journal_path):
+            if line["id"] not in in_parts:
+                self._keep(Row(**line))
+        self._rewrite_journal()
+
+    def _rewrite_journal(self) -> None:
+        write_json_lines(self._journal_path, map(asdict, self._pending.values()))
+        self._journal = JsonLines(self._journal_path)
+
     def flush(self) -> None:
-        """Turn the journal into a part; a row that is in both counts once (see `recover_journal`)."""
-        if self._pending:
+        """Turn the decided rows of the journal into a part; a row that is in both counts once (see `_recover`)."""
+        ready = [row for row in self._pending.values() if row.split != UNDECIDED]
+        if ready:
             number = 1 + max((int(part.stem.split("-")[1]) for part in parts(self.path)), default=-1)
-            part = self.path / "parts" / f"part-{number:06}.parquet"
-            temporary = part.with_name(f".{part.name}.tmp")
-            pq.write_table(read_journal(self._journal_path), temporary)
-            temporary.replace(part)
-            self._journal.truncate(0)
-            self._pending = 0
+            with replacing(self.path / "parts" / f"part-{number:06}.parquet") as temporary:
+                pq.write_table(pa.Table.from_pylist(list(map(asdict, ready)), SCHEMA), temporary)
+            self._pending = {row.id: row for row in self.undecided()}
+            self._journal.close()
+            self._rewrite_journal()
         self._part_started = time.monotonic()
 
     def close(self) -> None:
         self.flush()
         self._journal.close()
         self._lock.close()
-
-
-def locked(path: Path, name: str = "lock") -> TextIO:
-    """Held until closed or until this process ends, however it ends."""
-    lock = (path / name).open("w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise InputError(f"{path}: another process is at work in this folder") from None
-    return lock
-
-
-def recover_journal(path: Path, fingerprints: dict[int, str]) -> int:
-    """Keep the whole lines whose rows no part has yet, add these rows to `fingerprints`, and count them."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
-    rows = [(json.loads(line), line) for line in lines]
-    kept = [(row, line) for row, line in rows if row["id"] not in fingerprints]
-    fingerprints.update((row["id"], row["fingerprint"]) for row, _ in kept)
-    write_text(path, "".join(line for _, line in kept))
-    return len(kept)
-
-
-def read_journal(path: Path) -> pa.Table:
-    """In one block, because a row must not lie in two."""
-    block = pa_json.ReadOptions(block_size=path.stat().st_size + 1)
-    return pa_json.read_json(path, block, pa_json.ParseOptions(explicit_schema=SCHEMA))
 
 
 def check_same_recipe(path: Path, stored: dict[str, Any], asked: dict[str, Any]) -> None:

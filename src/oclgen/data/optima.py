@@ -5,20 +5,18 @@ plan, proved by A* with LM-cut. What could not be proved is remembered with the 
 another run goes on with the rest and tries again only with more time. Paper: Section 5 (optimality gaps).
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from oclgen.classical.planners import PLANNERS
 from oclgen.data import dataset
+from oclgen.data.attempts import run_classical
 from oclgen.data.problems import folder_defaults
-from oclgen.errors import InputError, InvalidPlanError, OclgenError
+from oclgen.errors import InputError, OclgenError
 from oclgen.pddl.source import read_file
-from oclgen.pddl.validate import validate
-from oclgen.search.anytime import Budget, Counters, Ending, run
+from oclgen.search.anytime import Ending
+from oclgen.support.files import locked, read_json, write_json
 from oclgen.support.parallel import run_unordered
 
 
@@ -49,8 +47,8 @@ class Optima:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "optima.json"
         self._tried_path = folder / "optima-unproved.json"
-        self.lengths: dict[str, int] = read_json(self._path)
-        self.tried: dict[str, float] = read_json(self._tried_path)
+        self.lengths: dict[str, int] = read_json(self._path) if self._path.exists() else {}
+        self.tried: dict[str, float] = read_json(self._tried_path) if self._tried_path.exists() else {}
 
     def settled(self, name: str, time_limit: float) -> bool:
         return name in self.lengths or self.tried.get(name, -1.0) >= time_limit
@@ -58,25 +56,17 @@ class Optima:
     def add(self, proved: Proved, time_limit: float) -> None:
         if proved.length is None:
             self.tried[proved.name] = time_limit
-            dataset.write_text(self._tried_path, json.dumps(self.tried, indent=0) + "\n")
+            write_json(self._tried_path, self.tried, indent=0)
         else:
             self.lengths[proved.name] = proved.length
-            dataset.write_text(self._path, json.dumps(self.lengths, indent=0) + "\n")
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    try:
-        table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-    return table
+            write_json(self._path, self.lengths, indent=0)
 
 
 def prove_all(
     folder: Path, *, split: str, limit: int | None, time_limit: float, memory_limit: int, workers: int
 ) -> Iterator[tuple[int, Proved | None]]:
     """Settle the first `limit` problems; yield how many are left, first with None and then after each result."""
-    with dataset.locked(folder, "optima.lock"):
+    with locked(folder, "optima.lock"):
         optima = Optima(folder)
         wanted = [name for name, _ in islice(problems(folder, split), limit)]
         left = {name for name in wanted if not optima.settled(name, time_limit)}
@@ -95,7 +85,7 @@ def prove_all(
 def problems(folder: Path, split: str) -> Iterator[tuple[str, str]]:
     """Names and texts: rows of a data set, or the files of a folder."""
     if (folder / "recipe.json").exists():
-        yield from ((row.name, row.problem) for row in dataset.open(folder).rows(split))
+        yield from ((row.name, row.problem) for row in dataset.open_dataset(folder).rows(split))
         return
     files = sorted(path for path in folder.rglob("*.pddl") if path.name != "domain.pddl")
     if not files:
@@ -106,21 +96,22 @@ def problems(folder: Path, split: str) -> Iterator[tuple[str, str]]:
 
 def translate_options(folder: Path) -> tuple[str, ...]:
     if (folder / "recipe.json").exists():
-        return tuple(dataset.open(folder).recipe["translate_options"])
+        return tuple(dataset.open_dataset(folder).recipe["translate_options"])
     defaults = folder_defaults(folder)
     return defaults.teacher.translate_options if defaults else ()
 
 
 def prove(job: Proof) -> Proved:
-    budget = Budget(job.time_limit, memory_bytes=job.memory_limit)
-    plans = PLANNERS["lmcut"].plans(job.domain, job.problem, budget, translate_options=job.translate_options)
     try:
-        result = run(plans, budget, Counters())
+        result = run_classical(
+            "lmcut",
+            job.domain,
+            job.problem,
+            seconds=job.time_limit,
+            memory_bytes=job.memory_limit,
+            translate_options=job.translate_options,
+        )
     except OclgenError as error:
         raise type(error)(f"{job.name}: {error}") from None
-    if result.plan is None or result.ending is not Ending.EXHAUSTED:
-        return Proved(job.name, None, result.seconds)
-    verdict = validate(job.domain, job.problem, result.plan)
-    if not verdict.valid:
-        raise InvalidPlanError(f"{job.name}: Fast Downward's plan is not valid: {verdict.reason}")
-    return Proved(job.name, len(result.plan), result.seconds)
+    plan = result.plan if result.ending is Ending.EXHAUSTED else None
+    return Proved(job.name, None if plan is None else len(plan), result.seconds)

@@ -32,12 +32,14 @@ class Problem:
 
 @dataclass(frozen=True)
 class Problems:
-    """Problems by number; `None` past the last one. `recipe` is what they depend on."""
+    """Problems by number; `None` past the last one. `recipe` is what they depend on, `size` how many there are, if
+    they are not drawn."""
 
     domain_text: str
     get: Callable[[int], Problem | None]
     defaults: Defaults | None
     recipe: dict[str, Any]
+    size: int | None = None
 
     @property
     def translate_options(self) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ def from_folder(folder: Path) -> Problems:
 
     domain_text = read_file(folder / "domain.pddl", "domain").text
     recipe = {"source": folder.resolve().name, "ranges": {}}
-    return Problems(domain_text, get, folder_defaults(folder), recipe)
+    return Problems(domain_text, get, folder_defaults(folder), recipe, len(files))
 
 
 def folder_defaults(folder: Path) -> Defaults | None:

@@ -57,7 +57,7 @@ def check_window(window: int, policy: Path) -> None:
 
 def encode(course: Course, workers: int) -> None:
     """Make the examples here, with all workers; the training runs, workers themselves, find them made."""
-    data = dataset.open(course.settings.data.path)
+    data = dataset.open_dataset(course.settings.data.path)
     vocabulary = read_vocabulary(Path(course.settings.run.initial) / "vocabulary.json")
     for split in ("train", "val"):
         processes = min(workers, 1 + data.count(split) // JOB_ROWS)

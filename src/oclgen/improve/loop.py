@@ -27,7 +27,7 @@ from typing import Any
 
 from oclgen.checkpoint import KINDS, load_checkpoint
 from oclgen.data import dataset
-from oclgen.data.dataset import Dataset, locked, write_text
+from oclgen.data.dataset import Dataset
 from oclgen.errors import InputError
 from oclgen.improve import finetune, metrics, pool
 from oclgen.improve import training_data as lessons
@@ -37,6 +37,7 @@ from oclgen.improve.pool import Choice
 from oclgen.improve.searching import Job, Searched, search
 from oclgen.improve.settings import ImproveSettings, check_unchanged, save_settings
 from oclgen.planner import prepare
+from oclgen.support.files import locked, write_text
 from oclgen.support.parallel import run_unordered
 
 
@@ -108,7 +109,7 @@ class Loop:
 
     @property
     def data(self) -> Dataset:
-        return dataset.open(self.settings.problems.path or self.out / "problems")
+        return dataset.open_dataset(self.settings.problems.path or self.out / "problems")
 
     def draw_problems(self, number: int) -> Iterator[Report]:
         """Problems for an iteration, if the loop makes its own; then the choice among them."""
@@ -117,11 +118,12 @@ class Loop:
         if (folder / "problems.json").exists():
             return
         if not asked.path:
-            total = asked.test + asked.validation + number * asked.per_loop
             for tally in pool.draw(asked, self.out / "problems", number, self.workers):
-                yield Progress("drawing problems", tally.stored, total)
+                yield Progress("drawing problems", tally.done, tally.total)
         earlier = [self.choice(before) for before in range(number)]
         chosen = pool.choose(self.data, asked, earlier, self.generator(number, "problems"))
+        if short := pool.shortfall(chosen, asked, earlier=number > 0):
+            yield Finding(f"iteration {number}: {short}")
         chosen.save(folder / "problems.json")
 
     def choice(self, number: int) -> Choice:

@@ -4,7 +4,6 @@ The data set may grow while a loop runs, so a choice is kept in `problems.json` 
 come back only when all have had their turn; validation and test problems are the same in every iteration.
 """
 
-import json
 import random
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -12,11 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from oclgen.data import dataset
-from oclgen.data.collect import Tally, Teaching, collect
-from oclgen.data.dataset import Dataset, Row, write_text
+from oclgen.data.collect import Tally, collect
+from oclgen.data.dataset import Dataset, Row
 from oclgen.data.problems import problems as find_problems
+from oclgen.data.teacher import TeacherSettings
 from oclgen.errors import InputError
 from oclgen.improve.settings import Problems
+from oclgen.support.files import read_json, write_json
 from oclgen.support.settings import parse_duration
 
 
@@ -29,23 +30,24 @@ class Choice:
     test: tuple[int, ...]
 
     def save(self, path: Path) -> None:
-        write_text(path, json.dumps(asdict(self)) + "\n")
+        write_json(path, asdict(self), indent=None)
 
     @classmethod
     def load(cls, path: Path) -> "Choice":
-        table = json.loads(path.read_text(encoding="utf-8"))
+        table = read_json(path)
         return cls(**{split: tuple(ids) for split, ids in table.items()})
 
 
 def draw(settings: Problems, folder: Path, loops: int, workers: int) -> Iterator[Tally]:
     """Make, or extend, the loop's own data set so that it has new problems for `loops` iterations."""
     source = find_problems(settings.domain, settings.seed, settings.ranges)
-    teaching = Teaching(time_limit=parse_duration(settings.time_limit), translate_options=source.translate_options)
+    limit = parse_duration(settings.time_limit)
+    teacher = TeacherSettings(time_limit=limit, translate_options=source.translate_options)
     count = settings.test + settings.validation + loops * settings.per_loop
     yield from collect(
         source,
         folder,
-        teaching,
+        teacher,
         count=count,
         val=settings.validation,
         test=settings.test,
@@ -65,6 +67,15 @@ def choose(data: Dataset, settings: Problems, earlier: list[Choice], rng: random
     rng.shuffle(train)
     train.sort(key=lambda number: used[number])
     return Choice(tuple(train[: settings.per_loop]), earlier[0].val, earlier[0].test)
+
+
+def shortfall(choice: Choice, settings: Problems, earlier: bool) -> str | None:
+    """What to say where the data set has fewer problems than were asked for."""
+    asked = {"train": settings.per_loop} if earlier else {"val": settings.validation, "test": settings.test}
+    found = {split: len(getattr(choice, split)) for split in asked}
+    short = {split: count for split, count in asked.items() if found[split] < count}
+    listed = " and ".join(f"{found[split]} {split} problems ({count} asked for)" for split, count in short.items())
+    return f"the data set has only {listed}" if short else None
 
 
 def first(data: Dataset, split: str, count: int) -> tuple[int, ...]:

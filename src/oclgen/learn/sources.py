@@ -52,7 +52,7 @@ class Sources:
 def open_sources(settings: TrainingSettings, world: World) -> Sources:
     if not settings.data.path:
         raise InputError("no data set: give --data DIR or data.path")
-    data = dataset.open(settings.data.path)
+    data = dataset.open_dataset(settings.data.path)
     if settings.kind == RELATIONAL:
         return relational_sources(settings, data, world)
     vocabulary = find_vocabulary(settings, data)

@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from oclgen.data import dataset
-from oclgen.data.collect import Tally, Teaching, collect
-from oclgen.data.dataset import Dataset, columns, read_recipe, write_text
+from oclgen.data.collect import Tally, collect, decide_all
+from oclgen.data.dataset import Dataset, columns, read_recipe
 from oclgen.data.example_store import open_store
 from oclgen.data.problems import problems
+from oclgen.data.teacher import TeacherSettings
 from oclgen.domains import catalog
 from oclgen.encoding import Vocabulary, build_vocabulary, pools_from_problems
 from oclgen.errors import InputError
@@ -28,7 +29,7 @@ from oclgen.pddl.domain import read_domain
 from oclgen.pddl.problem import read_problem
 from oclgen.pipeline.evaluation import METHODS, examine, table
 from oclgen.pipeline.sizes import heuristic_settings, policy_settings
-from oclgen.support.files import read_json
+from oclgen.support.files import read_json, write_text
 from oclgen.support.settings import format_duration
 
 DATA_SHARE = 0.25
@@ -69,7 +70,7 @@ def learn(lesson: Lesson, say: Callable[[str], None]) -> bool:
     """Make or finish the model; false if it was interrupted on the way."""
     lesson.work.mkdir(parents=True, exist_ok=True)
     spent = gather(lesson, say)
-    data = dataset.open(lesson.data)
+    data = dataset.open_dataset(lesson.data)
     vocabulary = make_vocabulary(lesson, data)
     rest = max(1.0, lesson.seconds - spent)
     for settings in recipes(lesson, data, vocabulary, rest):
@@ -98,6 +99,7 @@ def gather(lesson: Lesson, say: Callable[[str], None]) -> float:
                 write_text(clock, json.dumps({"data": spent}))
                 if spent > limit:
                     break
+        decide_all(lesson.data)
         write_text(clock, json.dumps({"data": spent, "complete_for": limit}))
     counts = Counter(row["split"] for row in columns(lesson.data, ["split"]))
     say(f"data: {', '.join(f'{count} {split}' for split, count in counts.items())}")
@@ -112,9 +114,9 @@ def lectures(lesson: Lesson, limit: float) -> Generator[Tally]:
     else:
         val, test = split_sizes(lesson.name)
         time_limit = min(300.0, max(10.0, limit / 20))
-    teaching = Teaching("lama-first", time_limit, MEMORY_LIMIT, source.translate_options)
+    teacher = TeacherSettings("lama-first", time_limit, MEMORY_LIMIT, source.translate_options)
     yield from collect(
-        source, lesson.data, teaching, count=DRAWN, val=val, test=test, seed=lesson.seed, workers=lesson.workers
+        source, lesson.data, teacher, count=DRAWN, val=val, test=test, seed=lesson.seed, workers=lesson.workers
     )
 
 
@@ -163,7 +165,7 @@ def begun(lesson: Lesson, settings: TrainingSettings) -> TrainingSettings:
 
 def report(lesson: Lesson) -> str:
     """Solve the problems held out and tell how it went; also kept in summary.json."""
-    data = dataset.open(lesson.data)
+    data = dataset.open_dataset(lesson.data)
     rows = [row for row in data.rows("test") if row.length >= 0]
     share = 1 - DATA_SHARE - POLICY_SHARE * (1 - DATA_SHARE) - HEURISTIC_SHARE * (1 - DATA_SHARE)
     budget = share * lesson.seconds * lesson.workers / (len(METHODS) * max(1, len(rows)))

@@ -180,7 +180,7 @@ def trace(rng: random.Random, length: float) -> list[tuple[float, int]] | None:
     return list(zip(times, [final + 9, final + 4, final], strict=True))
 
 
-def write_journal(folder: Path, lines: list[dict[str, Any]]) -> Path:
+def write_records(folder: Path, lines: list[dict[str, Any]]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return folder

@@ -8,7 +8,7 @@ import pytest
 from oclgen.bench.record import RunRecord
 from oclgen.bench.record_file import RecordFile, read_records
 from oclgen.errors import InputError
-from tests.bench.records import run, write_journal
+from tests.bench.records import run, write_records
 
 
 def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_records_come_back_as_they_were_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("torn", ['{"id": "half', '{"id": "whole"}', "\x00\x00\x00", '{"id": "ä'])
 def test_a_torn_last_line_is_dropped_and_written_over(tmp_path: Path, torn: str) -> None:
-    write_journal(tmp_path, [run("lama", "p1", None)])
+    write_records(tmp_path, [run("lama", "p1", None)])
     path = tmp_path / "records.jsonl"
     path.write_bytes(path.read_bytes() + torn.encode()[:-1])
     assert len(list(read_records(tmp_path))) == 1
@@ -61,7 +61,7 @@ def test_damage_in_the_middle_is_refused_with_its_line(tmp_path: Path) -> None:
     ],
 )
 def test_a_line_that_is_no_record_is_refused(tmp_path: Path, line: dict[str, object], complaint: str) -> None:
-    write_journal(tmp_path, [line])
+    write_records(tmp_path, [line])
     with pytest.raises(InputError, match=complaint):
         list(read_records(tmp_path))
 

@@ -17,7 +17,7 @@ from oclgen.bench.record_file import read_lines
 from oclgen.bench.shards import Shard, merge
 from oclgen.cli import run as run_cli
 from oclgen.errors import InputError
-from tests.bench.records import broken, estimate, optimum, run, write_journal
+from tests.bench.records import broken, estimate, optimum, run, write_records
 
 CONFIG = """
 [[problems]]
@@ -65,7 +65,7 @@ def test_what_is_no_shard_is_refused(text: str) -> None:
 
 
 def merged(tmp_path: Path, *parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    folders = [write_journal(tmp_path / f"part-{number}", lines) for number, lines in enumerate(parts)]
+    folders = [write_records(tmp_path / f"part-{number}", lines) for number, lines in enumerate(parts)]
     merge(folders, tmp_path / "out")
     return list(read_lines(tmp_path / "out" / "records.jsonl"))
 
@@ -77,7 +77,7 @@ def test_records_of_all_folders_are_joined_in_order(tmp_path: Path) -> None:
 
 def test_a_run_in_two_folders_is_kept_once_and_counted(tmp_path: Path) -> None:
     first, second = run("lama", "p1", [(1, 5)]), run("lama", "p1", [(1, 6)])
-    folders = [write_journal(tmp_path / "a", [first]), write_journal(tmp_path / "b", [second])]
+    folders = [write_records(tmp_path / "a", [first]), write_records(tmp_path / "b", [second])]
     found = merge(folders, tmp_path / "out")
     assert (found.records, found.duplicates) == (1, 1)
     assert [line["length"] for line in read_lines(tmp_path / "out" / "records.jsonl")] == [5]
@@ -88,22 +88,36 @@ def test_a_broken_run_gives_way_to_one_that_worked(tmp_path: Path) -> None:
     assert [line["outcome"] for line in lines] == ["solved"]
 
 
-def test_one_label_with_two_meanings_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"part-0 and .*part-1 ran 'lama' on blocksworld/p1 with different settings"):
-        merged(tmp_path, [run("lama", "p1", None, id="one")], [run("lama", "p1", None, id="other")])
+@pytest.mark.parametrize(
+    "change", [{"model_digest": "other"}, {"asked_settings": ["samples=3"]}, {"profile": "paper"}, {"method": "bfs"}]
+)
+def test_one_label_with_two_meanings_is_refused_even_on_different_problems(
+    tmp_path: Path, change: dict[str, Any]
+) -> None:
+    complaint = r"part-0 and .*part-1 ran 'lama' on blocksworld with different methods, settings or models"
+    with pytest.raises(InputError, match=complaint):
+        merged(tmp_path, [run("lama", "p1", None)], [run("lama", "p2", None, **change)])
     assert not (tmp_path / "out").exists()
+
+
+def test_a_model_that_a_folder_has_replaced_does_not_count(tmp_path: Path) -> None:
+    old, new, other = (
+        run("lama", problem, None, id=name, model_digest=model)
+        for name, problem, model in (("a", "p1", "old"), ("b", "p1", "new"), ("c", "p2", "new"))
+    )
+    assert [line["id"] for line in merged(tmp_path, [old, new], [other])] == ["a", "b", "c"]
 
 
 def test_folders_with_different_configs_are_refused(tmp_path: Path) -> None:
     for name, text in (("a", "title = '1'"), ("b", "title = '2'")):
-        (write_journal(tmp_path / name, []) / "main.toml").write_text(text)
+        (write_records(tmp_path / name, []) / "main.toml").write_text(text)
     with pytest.raises(InputError, match=r"a/main\.toml and .*b/main\.toml differ"):
         merge([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
 
 
 def test_folders_with_different_problems_for_one_config_are_refused(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        (write_journal(tmp_path / name, []) / "problems.json").write_text(
+        (write_records(tmp_path / name, []) / "problems.json").write_text(
             json.dumps({"sources": "same", "problems": [{"name": name}]})
         )
     with pytest.raises(InputError, match="list different problems"):
@@ -111,7 +125,7 @@ def test_folders_with_different_problems_for_one_config_are_refused(tmp_path: Pa
 
 
 def test_records_are_not_written_over(tmp_path: Path) -> None:
-    folder = write_journal(tmp_path / "a", [run("lama", "p1", None)])
+    folder = write_records(tmp_path / "a", [run("lama", "p1", None)])
     with pytest.raises(InputError, match="records here already"):
         merge([folder], folder)
 

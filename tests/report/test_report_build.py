@@ -17,7 +17,7 @@ from oclgen.report import build as report
 from oclgen.report import documents
 from oclgen.report.evaluation import Evaluation
 from oclgen.report.figures import Picture, quality_picture
-from tests.bench.records import broken, optimum, records, run, whole_evaluation, write_journal
+from tests.bench.records import broken, optimum, records, run, whole_evaluation, write_records
 
 TABLES = {
     "main_results", "ratio_to_lama", "commonly_solved", "statistical_comparison", "ipc_scores", "results_optimal",
@@ -36,7 +36,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     lines = whole_evaluation(problems=5)
     half = len(lines) // 2
-    parts = write_journal(folder / "one", lines[:half]), write_journal(folder / "two", lines[half:])
+    parts = write_records(folder / "one", lines[:half]), write_records(folder / "two", lines[half:])
     assert run_cli(["report", *map(str, parts), "--out", str(folder / "out")]) == 0
     return folder / "out"
 
@@ -94,7 +94,7 @@ def test_the_same_records_give_the_same_files(tmp_path: Path) -> None:
 
 
 def test_few_records_give_a_short_report_that_says_what_is_missing(tmp_path: Path) -> None:
-    folder = write_journal(tmp_path / "records", [run("lama", "p1", None), run("gbfs", "p1", None)])
+    folder = write_records(tmp_path / "records", [run("lama", "p1", None), run("gbfs", "p1", None)])
     assert run_cli(["report", str(folder)]) == 0
     text = (folder / "report" / "report.md").read_text()
     missing = text[text.index("## Not shown") :]
@@ -111,7 +111,7 @@ def test_few_records_give_a_short_report_that_says_what_is_missing(tmp_path: Pat
 
 
 def test_no_runs_at_all_is_still_a_report(tmp_path: Path) -> None:
-    folder = write_journal(tmp_path / "records", [])
+    folder = write_records(tmp_path / "records", [])
     assert run_cli(["report", str(folder)]) == 0
     assert "0 solved" in (folder / "report" / "report.md").read_text()
 

@@ -75,17 +75,8 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Benc
     folder = out / "problems" / source.set / domain_name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "domain.pddl").write_text(domain_text, encoding="utf-8")
-    taken = known | excluded(source)
     problems: list[BenchProblem] = []
-    for candidate in candidates(source):
-        if source.count and len(problems) == source.count:
-            break
-        if candidate.name in source.skip:
-            continue
-        fingerprint = problem_fingerprint(read_problem(domain_text, candidate.text), meaningful)
-        if fingerprint in taken:
-            continue
-        taken.add(fingerprint)
+    for candidate, fingerprint in new_candidates(source, known, domain_text, meaningful):
         file = folder / f"{file_name(candidate.name)}.pddl"
         file.write_text(candidate.text, encoding="utf-8")
         problems.append(
@@ -100,9 +91,24 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Benc
                 optimum=candidate.optimum,
             )
         )
+        if len(problems) == source.count:
+            break
     if len(problems) < source.count:
         raise InputError(f"only {len(problems)} different problems for {source.domain}, {source.count} were asked for")
     return problems
+
+
+def new_candidates(
+    source: ProblemSource, known: set[str], domain_text: str, meaningful: frozenset[str]
+) -> Iterator[tuple[Candidate, str]]:
+    """Candidates that are not known, excluded, to be skipped or duplicates, each with its fingerprint."""
+    taken = known | excluded(source)
+    for candidate in candidates(source):
+        if candidate.name not in source.skip:
+            fingerprint = problem_fingerprint(read_problem(domain_text, candidate.text), meaningful)
+            if fingerprint not in taken:
+                taken.add(fingerprint)
+                yield candidate, fingerprint
 
 
 def domain_of(source: ProblemSource) -> tuple[str, frozenset[str]]:

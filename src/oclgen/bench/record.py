@@ -162,13 +162,6 @@ def from_json(line: Mapping[str, Any]) -> Record:
     return record
 
 
-def record_key(line: Mapping[str, Any]) -> tuple[object, ...] | None:
-    """What a run or an estimate says something about: a later one with the same key replaces it. None for the rest."""
-    if line.get("kind") not in ("run", "estimate"):
-        return None
-    return tuple(line.get(name) for name in ("kind", "set", "domain", "label", "time_limit", "fingerprint", "seed"))
-
-
 def length_at(trace: Trace, seconds: float) -> int | None:
     """The best length known after so many seconds."""
     known = [length for when, length in trace if when <= seconds]

@@ -6,18 +6,19 @@ gets its share of every domain and problem set. The split depends on the config 
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from oclgen.bench.problems import LIST_NAME, BenchProblem
-from oclgen.bench.record import record_key
-from oclgen.bench.record_file import FILE_NAME, read_folder
+from oclgen.bench.record_file import FILE_NAME, read_folder, read_lines
 from oclgen.errors import InputError
 from oclgen.support.files import JsonLines, read_json, replacing
 
-Line = dict[str, Any]
+ROW = ("kind", "set", "domain", "label", "time_limit")
+VARIANT = ("method", "profile", "asked_settings", "model_digest", "memory_limit", "iterations")
+"""What must be the same in all folders for records that end up in one row of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +62,40 @@ class Merged:
 
 
 def merge(folders: Sequence[Path], out: Path) -> Merged:
-    """Join the records of several folders in `out`, which can be reported and continued like any benchmark folder."""
+    """Join the records of several folders in `out`, which can be reported and continued like any benchmark folder.
+
+    Reads the records twice instead of keeping them in memory.
+    """
     if (out / FILE_NAME).exists():
         raise InputError(f"{out}: there are records here already; give --out a new folder")
     check_configs(folders)
     check_problems(folders)
-    lines = [(folder, [line for line, _ in read_folder(folder)]) for folder in folders]
-    check_labels(lines)
-    kept: dict[str, Line] = {}
-    for _, found in lines:
-        for line in found:
-            if line["id"] not in kept or kept[line["id"]].get("outcome") == "broken":
-                kept[line["id"]] = line
-    write(folders, out, kept.values())
-    return Merged(len(kept), sum(len(found) for _, found in lines) - len(kept))
+    check_variants(folders)
+    kept, total = choose(folders)
+    out.mkdir(parents=True, exist_ok=True)
+    copy_problems(folders, out)
+    with replacing(out / FILE_NAME) as temporary, JsonLines(temporary) as file:
+        for folder in folders:
+            for number, line in enumerate(read_lines(folder / FILE_NAME)):
+                if kept[line["id"]] == (folder, number):
+                    file.append(line)
+    return Merged(len(kept), total - len(kept))
+
+
+def choose(folders: Iterable[Path]) -> tuple[dict[str, tuple[Path, int]], int]:
+    """Folder and line of the record to keep for each id (the first one that is not broken), and the number of lines."""
+    kept: dict[str, tuple[Path, int]] = {}
+    broken: set[str] = set()
+    total = 0
+    for folder in folders:
+        for number, (line, _) in enumerate(read_folder(folder)):
+            total += 1
+            if line["id"] not in kept or (line["id"] in broken and line.get("outcome") != "broken"):
+                kept[line["id"]] = folder, number
+                broken.discard(line["id"])
+                if line.get("outcome") == "broken":
+                    broken.add(line["id"])
+    return kept, total
 
 
 def check_configs(folders: Iterable[Path]) -> None:
@@ -99,27 +120,27 @@ def check_problems(folders: Iterable[Path]) -> None:
                 raise InputError(f"{first} and {path} list different problems for the same config")
 
 
-def check_labels(lines: Iterable[tuple[Path, list[Line]]]) -> None:
-    """One label must mean one thing: no two folders may hold different runs of a label on a problem and seed."""
-    seen: dict[tuple[object, ...], tuple[Path, str]] = {}
-    for folder, found in lines:
-        latest = {key: line for line in found if (key := record_key(line)) is not None}
-        for key, line in latest.items():
-            first, known = seen.setdefault(key, (folder, line["id"]))
-            if known != line["id"]:
-                place = f"{line['label']!r} on {line['domain']}/{line['problem']}"
-                raise InputError(f"{first} and {folder} ran {place} with different settings, models or limits")
+def check_variants(folders: Iterable[Path]) -> None:
+    """A label must mean the same method, settings and model in all folders."""
+    seen: dict[tuple[object, ...], tuple[Path, object]] = {}
+    for folder in folders:
+        latest: dict[tuple[object, ...], object] = {}
+        for line, _ in read_folder(folder):
+            if line["kind"] in ("run", "estimate"):
+                latest[tuple(line.get(name) for name in ROW)] = {name: line.get(name) for name in VARIANT}
+        for row, variant in latest.items():
+            first, known = seen.setdefault(row, (folder, variant))
+            if known != variant:
+                raise InputError(
+                    f"{first} and {folder} ran {row[3]!r} on {row[2]} with different methods, settings or models"
+                )
 
 
-def write(folders: Sequence[Path], out: Path, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Problems and configs first, the records last, so that a merge that was interrupted can be started again."""
-    out.mkdir(parents=True, exist_ok=True)
+def copy_problems(folders: Sequence[Path], out: Path) -> None:
+    """Problems and configs, so that the merged benchmark can be continued."""
     for folder in reversed(folders):
         for path in [*folder.glob("*.toml"), folder / LIST_NAME]:
             if path.exists():
                 shutil.copyfile(path, out / path.name)
         if (folder / "problems").is_dir():
             shutil.copytree(folder / "problems", out / "problems", dirs_exist_ok=True)
-    with replacing(out / FILE_NAME) as temporary, JsonLines(temporary) as file:
-        for line in lines:
-            file.append(line)

@@ -6,21 +6,30 @@ Paper: tab:mae_comparison, tab:mae_me_comparison, figures of the cost distributi
 """
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from oclgen.errors import UnsupportedError
+from oclgen.inference.engine import FloatArray
 from oclgen.inference.heuristic import ModelHeuristic, percentile
+from oclgen.inference.relational_heuristic import RelationalHeuristic
+from oclgen.interfaces import Heuristic
+from oclgen.loaded_model import LoadedModel, ModelUse
 from oclgen.pddl.task import PddlTask
 from oclgen.planner import prepare
 
 MIN_PROBABILITY = 0.0005
 """Smaller probabilities are left out of the record."""
+TAIL_SCALES = 20.0
+"""Scales above the mean after which a logistic distribution is cut off: less than 10^-8 is left."""
 
 
 def estimate(
-    model: Path, profile: str, heuristic: ModelHeuristic, domain: Path, problem: Path
+    model: LoadedModel, profile: str, heuristic: Heuristic, domain: Path, problem: Path
 ) -> dict[str, Any] | None:
     """Mode, percentile and distribution; None for a problem that the model cannot encode.
 
@@ -30,7 +39,7 @@ def estimate(
     k = use.percentile if use.percentile is not None else 50.0
     task = PddlTask(domain, problem)
     try:
-        distribution = heuristic.distribution(task, [task.initial_state])
+        distribution = initial_distribution(heuristic, task)
     except UnsupportedError:
         return None
     return {
@@ -43,10 +52,28 @@ def estimate(
     }
 
 
+def initial_distribution(heuristic: Heuristic, task: PddlTask) -> FloatArray:
+    """[1, costs]: the probability of each cost of the initial state."""
+    if isinstance(heuristic, RelationalHeuristic):
+        [(mean, scale)] = heuristic.parameters(task, [task.initial_state])
+        return logistic_distribution(float(mean), float(scale))
+    assert isinstance(heuristic, ModelHeuristic)
+    return heuristic.distribution(task, [task.initial_state])
+
+
+def logistic_distribution(mean: float, scale: float) -> FloatArray:
+    """[1, costs] of a logistic distribution over whole costs; what lies below 0 counts as 0."""
+    costs = np.arange(max(1, math.ceil(mean + TAIL_SCALES * scale) + 1))
+    up_to = 1.0 / (1.0 + np.exp(-(costs + 0.5 - mean) / scale))
+    shares: FloatArray = np.diff(up_to, prepend=0.0).astype(np.float32)[None, :]
+    return shares
+
+
 def main(model: str, profile: str, result: str, *files: str) -> None:
-    heuristic = ModelHeuristic(Path(model) / "heuristic", percentile=None)
+    loaded = LoadedModel(model)
+    heuristic = loaded.heuristic(ModelUse(percentile=None))
     pairs = zip(files[::2], files[1::2], strict=True)
-    found = [estimate(Path(model), profile, heuristic, Path(domain), Path(problem)) for domain, problem in pairs]
+    found = [estimate(loaded, profile, heuristic, Path(domain), Path(problem)) for domain, problem in pairs]
     Path(result).write_text(json.dumps({"estimates": found}) + "\n", encoding="utf-8")
 
 

@@ -49,7 +49,7 @@ class OpenListsAgainstDictionaries(RuleBasedStateMachine):
 
 
 TestOpenLists = OpenListsAgainstDictionaries.TestCase
-TestOpenLists.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestOpenLists.settings = settings(max_examples=60, stateful_step_count=40)
 
 
 def test_dead_entries_are_removed() -> None:

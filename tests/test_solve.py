@@ -80,16 +80,26 @@ def test_the_same_seed_and_iterations_give_the_same_plan(profile: str, model: Pa
     assert first.counters == second.counters
 
 
-def test_improving_plans_hands_out_each_plan_and_then_says_why_it_ended(model: Path) -> None:
-    plans = improving_plans(DOMAIN, blocks(4), model=model, iterations=200, time_limit=60, settings=APPLICABLE)
-    lengths = []
-    while True:
-        try:
-            lengths.append(len(next(plans)))
-        except StopIteration as stop:
-            assert stop.value in (Ending.ITERATIONS, Ending.EXHAUSTED)
-            break
-    assert lengths == sorted(set(lengths), reverse=True)
+def test_improving_plans_hands_out_each_plan_and_then_says_why_it_ended(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = "(define (problem p) (:domain blocksworld-4ops) (:objects a b) (:goal (on a b))" + (
+        "(:init (arm-empty) (on-table a) (clear a) (on-table b) (clear b)))"
+    )
+    best = (("pickup", "a"), ("stack", "a", "b"))
+    longer = (("pickup", "a"), ("putdown", "a"), *best)
+
+    def two_plans(*_: Any) -> Search:
+        yield longer
+        yield best
+        return Ending.ITERATIONS
+
+    monkeypatch.setitem(METHODS, "oclgen", replace(METHODS["oclgen"], search=two_plans))
+    plans = improving_plans(DOMAIN, problem, model=model)
+    assert (next(plans), next(plans)) == (longer, best)
+    with pytest.raises(StopIteration) as stop:
+        next(plans)
+    assert stop.value.value is Ending.ITERATIONS
 
 
 def test_solve_may_run_in_several_threads(model: Path) -> None:
@@ -263,9 +273,20 @@ def test_an_unknown_setting_of_a_model_is_refused_by_name(tmp_path: Path) -> Non
 
 
 def test_no_plan_within_the_limit_is_exit_code_23_and_no_plan_file(problem: Path, model: Path) -> None:
-    problem.write_text(blocks(25))
-    done = solve_command(problem, model, "--overall-time-limit", "1.2s", "--method", "astar")
-    assert done.returncode in (ExitCode.OUT_OF_TIME, ExitCode.OUT_OF_TIME_BEFORE_SEARCH)
+    code = (
+        "from dataclasses import replace; from oclgen.cli import main; from oclgen.search import METHODS\n"
+        "def out_of_time(*arguments):\n"
+        "    budget = arguments[4]\n"
+        "    budget.seconds = 0.0\n"
+        "    yield from ()\n"
+        "    return budget.ending if budget.exhausted() else None\n"
+        "METHODS['astar'] = replace(METHODS['astar'], search=out_of_time)\n"
+        f"main(['solve', '{problem}', '--method', 'astar', '--model', '{model}', '--overall-time-limit', '10m', "
+        f"'--plan-file', '{problem.with_name('sas_plan')}'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (ExitCode.OUT_OF_TIME, "")
+    assert "Time limit has been reached." in done.stdout
     assert not problem.with_name("sas_plan").exists()
 
 

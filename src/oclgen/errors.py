@@ -1,4 +1,4 @@
-"""Exit codes of the planning world and the errors that carry them.
+"""Fast Downward's exit codes, and the errors that carry them.
 
 Every failure a user can cause is an `OclgenError`: the command line prints its message as one line and
 exits with its code. Anything else that escapes is a defect of ours.

@@ -1,4 +1,4 @@
-"""Which model and which settings belong to a domain: matched by what the domain says, not by what it is called.
+"""Which model and which settings belong to a domain: matched by the content of the domain, not by its name.
 
 A model folder holds `relational/` (one checkpoint with both heads), or `policy/` and `heuristic/`, and may hold
 `solve.toml`, the search settings that suit it. Shipped models lie in `pretrained/<domain>/`.
@@ -77,7 +77,7 @@ def model_settings(folder: Path) -> dict[str, Any]:
 
 
 def find_spec(domain: DomainInfo) -> catalog.DomainSpec | None:
-    """The catalogued domain that says the same, whatever its name, if there is one."""
+    """The catalogued domain with the same content, whatever its name, if there is one."""
     for name in catalog.names():
         spec = catalog.load(name)
         if same_domain(read_domain(spec.domain_text), domain):

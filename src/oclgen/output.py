@@ -1,4 +1,4 @@
-"""What a planning person expects to read: plan files and Fast Downward's lines on standard output.
+"""Plan files and standard output, as Fast Downward writes them.
 
 lab, Unified Planning and editors parse these lines; their wording is part of the interface.
 """

@@ -242,9 +242,11 @@ def own_settings(model: LoadedModel) -> dict[str, Any]:
 
 
 def resolve(base: Settings, layers: list[Mapping[str, Any]], overrides: Mapping[str, Any]) -> tuple[Settings, ModelUse]:
-    """Settings from general to particular. The layers speak of OCLGen and of the use of the models; the baselines
-    take only the latter from them, and whether to pass through states without a choice, which a model may rely on. An
-    override that the method does not know is an error."""
+    """Settings of the method and of its models; later layers take precedence, overrides come last.
+
+    The layers hold settings of OCLGen. Of these the baselines take only those of the models, and `pass_through`, which
+    a model may rely on. An override that the method does not know is an error.
+    """
     search_keys, use_keys = set(get_type_hints(type(base))), set(get_type_hints(ModelUse))
     unknown = sorted(set(overrides) - search_keys - use_keys)
     if unknown:

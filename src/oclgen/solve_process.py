@@ -52,7 +52,7 @@ class SolveRequest:
 
 
 def seconds_since_process_start() -> float:
-    """Read from the kernel where it tells in hundredths; elsewhere from psutil."""
+    """From the kernel, in hundredths of a second; elsewhere from psutil."""
     try:
         ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         uptime = float(Path("/proc/uptime").read_text().split()[0])
@@ -114,7 +114,7 @@ class SolveRun:
                 print(output.improvement_lines(seconds, plan), flush=True)
 
     def finish(self, ending: Ending) -> int:
-        """Print the best plan and the statistics, write the record: once, by who has acquired `finished`."""
+        """Print the best plan and the statistics, write the record. Only who acquired `finished` may call it."""
         code = self.code(ending)
         total = self.budget.elapsed()
         search_seconds = total - self.budget.search_started if self.budget.search_started is not None else 0.0

@@ -1,6 +1,6 @@
 """A hash of a problem that renaming objects cannot change, for finding the same problem twice.
 
-Objects whose names carry no meaning are told apart only by the facts and goals they stand in: colour
+Objects whose names carry no meaning are distinguished only by the facts and goals that mention them: colour
 refinement, then, while objects still look alike, each of them in turn is given a colour of its own and the
 smallest description that results is kept. The work is bounded; beyond the bound objects that look alike stay
 alike, so two different, highly symmetric problems may share a hash, but two equal ones always do.
@@ -26,8 +26,8 @@ def problem_fingerprint(info: ProblemInfo, meaningful_types: frozenset[str]) -> 
     ranks = {label: rank for rank, label in enumerate(labels)}
     edges = [(ranks[label], tuple(numbers[name] for name in names)) for label, names in facts]
     colours = [label for label, _ in edges[: len(numbers)]]
-    picture = _Structure(edges, len(numbers)).smallest(colours, MAX_LEAVES)
-    content = repr((info.domain.name, labels, picture))
+    smallest = _Structure(edges, len(numbers)).smallest(colours, MAX_LEAVES)
+    content = repr((info.domain.name, labels, smallest))
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
@@ -47,7 +47,7 @@ def _labelled(info: ProblemInfo, meaningful_types: frozenset[str]) -> list[tuple
 
 
 class _Structure:
-    """Objects 0..n-1 and the labelled tuples they stand in."""
+    """Objects 0..n-1 and the labelled tuples that contain them."""
 
     def __init__(self, edges: list[Edge], size: int) -> None:
         self.edges = edges
@@ -57,7 +57,7 @@ class _Structure:
                 self.incident[member].append((label, position, members))
 
     def smallest(self, colours: list[int], leaves: int) -> list[Edge]:
-        """The smallest picture over all ways to tell look-alikes apart, as far as `leaves` allows."""
+        """The smallest description over all ways to tell equal-looking objects apart, as far as `leaves` allows."""
         colours = self.refined(colours)
         for cell in _shared(colours):
             choices = self.without_twins(cell)

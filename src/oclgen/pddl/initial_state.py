@@ -1,4 +1,4 @@
-"""The same problem from another state: what a search learned about a state becomes a problem with a plan."""
+"""The same problem with another initial state, so that a plan from any state becomes a training example."""
 
 from collections.abc import Iterable
 

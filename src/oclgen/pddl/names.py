@@ -1,4 +1,4 @@
-"""Names, typed lists and atoms: the pieces that domain and problem files share, checked where they stand."""
+"""Names, typed lists and atoms: the pieces that domain and problem files share, checked as they are read."""
 
 import math
 import re

@@ -1,8 +1,8 @@
-"""A checked problem printed in the narrowest PDDL there is, for the successor generator to read.
+"""A checked problem printed in a minimal subset of PDDL, for the successor generator to read.
 
 Untyped STRIPS with negation and equality; types become static unary facts (pymimir reads `(either a b)` in
 a parameter list as *both* types, PDDL means *one of them*); costs are dropped because the objective is the
-number of actions; every name is replaced by a numbered one, so that no word of a user can trip the parser.
+number of actions; every name is replaced by a numbered one, so that no name in the user's files can confuse its parser.
 """
 
 from collections.abc import Iterable

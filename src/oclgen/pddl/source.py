@@ -1,4 +1,4 @@
-"""PDDL text as nested groups of words that know where they stand, so that every complaint names file and line.
+"""PDDL text as nested groups of words with their positions, so that every error names file and line.
 
 PDDL is case-insensitive: the text is lower-cased here, once, and nowhere else.
 """
@@ -20,7 +20,7 @@ TOKEN = re.compile(r"[()]|\??[^\s()?]+|\?")  # a variable may touch the word bef
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and the name that complaints about it start with."""
+    """A text and the name that errors about it begin with."""
 
     name: str
     text: str

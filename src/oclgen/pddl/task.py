@@ -1,4 +1,4 @@
-"""A PDDL problem as a `Task`: pymimir walks the states, this file gives them the user's names.
+"""A PDDL problem as a `Task`: pymimir generates the states, this file translates to and from the user's names.
 
 Our own reader has checked every word before pymimir sees the problem (in its normal form), because a
 surprise inside a C++ library may end the whole process.
@@ -40,14 +40,14 @@ class PddlTask:
     def _start(self, info: ProblemInfo, file: str) -> None:
         self.info = info
         self._describe(info)
-        self._refuse_giants(file)
+        self._check_size(file)
         try:
             self._load(normal_form(info))
         except (RuntimeError, ValueError, IndexError, MemoryError) as error:
             first_line = str(error).strip().partition("\n")[0]
             raise PddlError(f"{file}:1: pymimir refuses this problem: {first_line}") from None
 
-    def _refuse_giants(self, name: str) -> None:
+    def _check_size(self, name: str) -> None:
         pairs = sum(sum(map(len, members)) ** 2 for members in self._allowed.values())
         if pairs > MAX_PAIRS:
             raise UnsupportedError(
@@ -102,7 +102,7 @@ class PddlTask:
         return self._static_goal_holds and self._reaches_goal(state)
 
     def applicable(self, state: State) -> Sequence[Action]:
-        """All applicable actions, sorted; those of the last states asked about are remembered."""
+        """All applicable actions, sorted; those of the last states are kept."""
         known = self._known.get(state)
         if known is None:
             if len(self._known) >= MAX_KNOWN_STATES:

@@ -1,4 +1,4 @@
-"""An independent judge of plans: sets of atoms and the definition of PDDL, nothing of the successor generator.
+"""An independent validator: sets of atoms and the definition of PDDL, no code of the successor generator.
 
 An action's preconditions must hold in the state before it; then its deletes go and its adds come, so an
 atom that an action both deletes and adds is true afterwards.
@@ -37,7 +37,7 @@ def validate(domain: Path | str, problem: Path | str, plan: Sequence[Action]) ->
 
 
 class Validator:
-    """A problem read once, for judging many plans."""
+    """A problem read once, to check many plans."""
 
     def __init__(self, domain: Path | str, problem: Path | str) -> None:
         self.info = read_problem(domain, problem)
@@ -91,8 +91,8 @@ class Validator:
 
     def _advance(self, state: set[Atom], action: Action) -> float:
         """Apply an action to a state in place; returns its cost."""
-        if complaint := self.malformed(action):
-            raise BrokenStep(complaint)
+        if fault := self.malformed(action):
+            raise BrokenStep(fault)
         operator = self.info.domain.operators[action[0]]
         binding = dict(zip(operator.parameters, action[1:], strict=True))
         for literal in operator.precondition:

@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 
 from oclgen.interfaces import State, Step, Task
-from oclgen.search.chaining import PATIENCE, PATIENCE_WITH_PLAN, RESTART_INTERVAL, RETRY_INTERVAL
+from oclgen.search.chaining import (
+    BATCHES_PER_STATE,
+    PATIENCE,
+    PATIENCE_WITH_PLAN,
+    RESTART_INTERVAL,
+    RETRY_INTERVAL,
+)
 from oclgen.search.settings import OclgenSettings
 from tests.search.running import solve
 from tests.toy import DigraphTask, ExactHeuristic, NumberLine, ScriptedPolicy, steps
@@ -40,7 +46,7 @@ def test_chaining_without_progress_gives_up() -> None:
     settings = OclgenSettings(initial_rollouts="chained", n_init=1)
     result = solve(wrong_direction, policy, ExactHeuristic(), settings, iterations=0)
     assert result.plan is None
-    assert len(policy.calls) == 1 + PATIENCE
+    assert len(policy.calls) == 1 + PATIENCE + 20 // 4
 
 
 def test_with_a_plan_chaining_without_progress_gives_up_sooner() -> None:
@@ -52,12 +58,13 @@ def test_with_a_plan_chaining_without_progress_gives_up_sooner() -> None:
     assert len(policy.calls) == 1 + 1 + PATIENCE_WITH_PLAN
 
 
-def test_after_an_empty_rollout_chaining_continues_from_the_next_best_last_state() -> None:
+def test_after_so_many_empty_batches_chaining_continues_from_the_next_best_last_state() -> None:
     script = {0: [steps("leap"), steps("up", "up", "up")], 3: [steps("up", "leap")], 9: [steps("up", "up", "up")]}
     policy = ScriptedPolicy(script)
     settings = OclgenSettings(initial_rollouts="chained", n_init=1, samples=2)
     result = solve(LINE, policy, ExactHeuristic(), settings, iterations=0)
-    assert [call["states"] for call in policy.calls] == [[0], [5], [3], [9]]
+    started = [call["states"] for call in policy.calls if call["states"] != [0]]
+    assert started == [[5]] * BATCHES_PER_STATE + [[3], [9]]
     assert result.plan is not None and len(result.plan) == 8
 
 
@@ -128,4 +135,4 @@ def test_chaining_gives_up_in_a_cycle() -> None:
     policy = ScriptedPolicy({0: [steps("up")], 1: [steps("down")]})
     settings = OclgenSettings(initial_rollouts="chained", n_init=1)
     solve(LINE, policy, ExactHeuristic(), settings, iterations=0)
-    assert [call["states"] for call in policy.calls] == [[0], [1]]
+    assert [call["states"] for call in policy.calls if call["states"] != [0]] == [[1]] * BATCHES_PER_STATE

@@ -3,6 +3,7 @@
 A policy loses track of the state far from its prompt; chaining gives it a fresh prompt.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import cycle
 from math import inf
@@ -14,7 +15,10 @@ from oclgen.search.settings import OclgenSettings
 from oclgen.search.trajectories import add, assign_heuristics
 
 PATIENCE, PATIENCE_WITH_PLAN = 30, 5
-"""Chaining gives up after this many batches in a row that start no nearer to the goal, sooner once there is a plan."""
+"""Chaining gives up after this many batches in a row that start no nearer to the goal, sooner once there is a plan. As
+long as there is none, every fourth step to the goal adds one: a long plan has more states where the policy is weak."""
+BATCHES_PER_STATE = 8
+"""Batches that a state may start while they lead to nothing new: a policy may be right once in many samples."""
 RESTART_INTERVAL = 4
 """Every fourth of such batches is a restart at the initial state."""
 RETRY_INTERVAL = 20
@@ -29,6 +33,8 @@ def chained_batches(graph: SearchGraph, context: SearchContext, settings: Oclgen
     when patience runs out, or with the budget.
     """
     initial = graph.h(ROOT), ROOT
+    patience_without_plan = PATIENCE + int(graph.h(ROOT)) // 4
+    batches: Counter[int] = Counter()
     ends, seen = [initial], {ROOT}
     nearest, without_progress = inf, 0
     for newest in cycle((True, False)):
@@ -36,7 +42,7 @@ def chained_batches(graph: SearchGraph, context: SearchContext, settings: Oclgen
             return
         limit = horizon(graph, settings)
         ends = [(h, end) for h, end in ends if limit is None or graph.g(end) < limit]
-        patience = PATIENCE if graph.best_length is None else PATIENCE_WITH_PLAN
+        patience = patience_without_plan if graph.best_length is None else PATIENCE_WITH_PLAN
         if not ends or without_progress >= patience:
             return
         restart = without_progress % RESTART_INTERVAL == RESTART_INTERVAL - 1
@@ -48,6 +54,9 @@ def chained_batches(graph: SearchGraph, context: SearchContext, settings: Oclgen
         if any(graph.is_goal(end) for end in reached):
             return
         seen |= reached
+        batches[node] += 1
+        if not reached and not restart and batches[node] < BATCHES_PER_STATE:
+            ends.append((h, node))
         ends += sorted(((graph.h(end), end) for end in reached), reverse=True)
 
 

@@ -11,20 +11,18 @@ Each finished instance is a line of `--out`; instances already there are not sol
 """
 
 import argparse
-import json
-import os
 import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from tqdm import tqdm
-
 from oclgen.classical.planners import PLANNERS
 from oclgen.domains import catalog
 from oclgen.search.anytime import Budget, Counters, run
+from oclgen.support.files import JsonLines, read_json_lines
 from oclgen.support.parallel import run_unordered
+from oclgen.support.progress import Progress
 
 PAPER = {
     "blocksworld": (79.43, 1.50),
@@ -73,23 +71,20 @@ def jobs(domains: Iterable[str], count: int, seed: int, seconds: float) -> Itera
 
 
 def stored(path: Path) -> dict[Job, Solved]:
-    """Finished instances by the job they answer; a last line cut short by a kill is taken off."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
-    whole = path.read_bytes().rpartition(b"\n")[0]
-    os.truncate(path, len(whole) + 1 if whole else 0)
-    found = [Solved(**json.loads(line)) for line in whole.splitlines()]
+    found = [Solved(**line) for line in read_json_lines(path)]
     return {Job(each.domain, each.index, each.seed, each.limit): each for each in found}
 
 
 def solve_all(wanted: list[Job], out: Path, workers: int) -> list[Solved]:
     done = stored(out)
     open_jobs = [job for job in wanted if job not in done]
-    with out.open("a") as file:
-        results = run_unordered(solve, open_jobs, workers)
-        for each in tqdm(results, total=len(open_jobs), unit="instance", disable=None):
-            file.write(json.dumps(asdict(each)) + "\n")
-            file.flush()
+    progress = Progress(len(open_jobs), 0, "instance")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with JsonLines(out) as lines:
+        for number, each in enumerate(run_unordered(solve, open_jobs, workers), 1):
+            lines.append(asdict(each))
+            progress.show(number)
+    progress.close()
     return [each for job, each in stored(out).items() if job in set(wanted)]
 
 

@@ -40,7 +40,7 @@ ALLOWED = {
     "up": SOLVING,
     "mcp_server": TASKS | {"model_folders"},
     "data": SOLVING | {"encoding", "checkpoint"},
-    "learn": TASKS | MODELS | {"data"},
+    "learn": TASKS | MODELS | {"search", "data"},
     "improve": TRAINING,
     "pipeline": TRAINING,
     "bench": SOLVING | MODELS | {"data"},

@@ -9,18 +9,18 @@ from click.testing import CliRunner
 
 from oclgen.cli import cli
 from oclgen.data import dataset
-from oclgen.data.off_plan import NUMBERS, Detours, add_detours, way
+from oclgen.data.off_plan import ID_STEP, OffPlanSettings, add_off_plan_states, walk_off_plan
 from oclgen.errors import InputError
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.task import PddlTask
 from oclgen.pddl.validate import validate
 from tests.data.toy_data import make_dataset
 
-FEW = Detours(states=2, walk=3)
+FEW = OffPlanSettings(states=2, walk=3)
 
 
-def made(source: Path, out: Path, detours: Detours = FEW) -> dataset.Dataset:
-    list(add_detours(dataset.open_dataset(source), out, detours, workers=1))
+def made(source: Path, out: Path, detours: OffPlanSettings = FEW) -> dataset.Dataset:
+    list(add_off_plan_states(dataset.open_dataset(source), out, detours, workers=1))
     return dataset.open_dataset(out)
 
 
@@ -34,25 +34,25 @@ def test_the_old_rows_stay_and_training_problems_get_solved_states_of_their_own(
     data = made(source, tmp_path / "out")
     rows = {row.id: row for row in data.rows()}
     assert [rows[row.id] for row in old] == old
-    new = [row for row in rows.values() if row.id >= NUMBERS]
-    assert {row.id % NUMBERS for row in new} == {row.id for row in old if row.split == "train"}
+    new = [row for row in rows.values() if row.id >= ID_STEP]
+    assert {row.id % ID_STEP for row in new} == {row.id for row in old if row.split == "train"}
     assert len(new) == 2 * 4 and {row.split for row in new} == {"train"}
     for row in new:
         plan = parse_plan(row.plan, row.name)
         assert validate(data.domain_text, row.problem, plan).valid
         assert len(plan) == row.length == len(PddlTask(data.domain_text, row.problem).shortest_plan() or ())
-        assert row.problem != rows[row.id % NUMBERS].problem
+        assert row.problem != rows[row.id % ID_STEP].problem
 
 
 def test_what_was_stopped_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     source = make_dataset(tmp_path / "source", 5)
-    steps = add_detours(dataset.open_dataset(source), tmp_path / "part", FEW, workers=1)
+    steps = add_off_plan_states(dataset.open_dataset(source), tmp_path / "part", FEW, workers=1)
     assert next(steps) == (0, 3) and next(steps) == (1, 3)
     steps.close()
     whole, resumed = made(source, tmp_path / "whole"), made(source, tmp_path / "part")
     assert timeless(whole) == timeless(resumed)
     with pytest.raises(InputError, match="another recipe"):
-        made(source, tmp_path / "part", Detours(states=3))
+        made(source, tmp_path / "part", OffPlanSettings(states=3))
 
 
 def test_a_way_leaves_the_plan_and_avoids_goals(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_way_leaves_the_plan_and_avoids_goals(tmp_path: Path) -> None:
     row = next(data.rows("train"))
     task, plan = PddlTask(data.domain_text, row.problem), parse_plan(row.plan, row.name)
     for seed in range(30):
-        actions, state = way(task, plan, 5, random.Random(seed))
+        actions, state = walk_off_plan(task, plan, 5, random.Random(seed))
         reached = task.initial_state
         for action in actions:
             reached = task.apply(reached, action)

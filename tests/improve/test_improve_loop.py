@@ -20,7 +20,7 @@ from oclgen.cli import run as run_cli
 from oclgen.data import dataset
 from oclgen.data.dataset import Row
 from oclgen.errors import InputError
-from oclgen.improve.loop import Finding, Loop, Progress, improve
+from oclgen.improve.loop import Finding, ImprovementLoop, StageProgress, improve
 from oclgen.improve.pool import choose
 from oclgen.improve.settings import ImproveSettings, Problems, read_settings
 from oclgen.improve.training_data import best_searches, kept_length
@@ -53,31 +53,31 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def loop(tmp_path_factory: pytest.TempPathFactory, data: Path, model: Path) -> Loop:
-    """Two iterations over the same problems, with all lessons beyond the paper."""
+def loop(tmp_path_factory: pytest.TempPathFactory, data: Path, model: Path) -> ImprovementLoop:
+    """Two iterations over the same problems, with all extra beyond the paper."""
     return run_loop(tiny(data, *TWICE), tmp_path_factory.mktemp("loop") / "out", model)
 
 
-def run_loop(settings: ImproveSettings, folder: Path, model: Path, resume: bool = False) -> Loop:
+def run_loop(settings: ImproveSettings, folder: Path, model: Path, resume: bool = False) -> ImprovementLoop:
     for _ in improve(settings, folder, model, workers=1, resume=resume):
         pass
-    return Loop(settings, folder, 1)
+    return ImprovementLoop(settings, folder, 1)
 
 
-def table(loop: Loop, number: int) -> dict[str, object]:
+def table(loop: ImprovementLoop, number: int) -> dict[str, object]:
     found: dict[str, object] = json.loads((loop.folder(number) / "metrics.json").read_text())
     return found
 
 
-def rows(loop: Loop, number: int) -> list[Row]:
+def rows(loop: ImprovementLoop, number: int) -> list[Row]:
     return list(dataset.open_dataset(loop.folder(number) / "data").rows())
 
 
-def origins(loop: Loop, number: int) -> list[str]:
+def origins(loop: ImprovementLoop, number: int) -> list[str]:
     return [row.outcome for row in rows(loop, number) if row.split == "train"]
 
 
-def test_no_iteration_loses_a_better_plan(loop: Loop) -> None:
+def test_no_iteration_loses_a_better_plan(loop: ImprovementLoop) -> None:
     teacher = {row.id: row.length for row in loop.data.rows("train")}
     first = {each.problem: kept_length(each) for each in loop.searches(1) if each.split == "train"}
     bank = best_searches([*loop.searches(1), *loop.searches(2)])
@@ -88,7 +88,7 @@ def test_no_iteration_loses_a_better_plan(loop: Loop) -> None:
     assert all(length == kept_length(bank[number]) for number, length in learned.items())
 
 
-def test_every_lesson_is_a_valid_plan_for_its_problem(loop: Loop) -> None:
+def test_every_example_is_a_valid_plan_for_its_problem(loop: ImprovementLoop) -> None:
     found = rows(loop, 2)
     assert {"improved", "state"} <= {row.outcome for row in found}
     assert len({row.id for row in found}) == len(found)
@@ -98,7 +98,7 @@ def test_every_lesson_is_a_valid_plan_for_its_problem(loop: Loop) -> None:
         assert validate(loop.data.domain_text, row.problem, plan).valid
 
 
-def test_validation_problems_are_the_same_in_each_iteration_and_only_judge(loop: Loop) -> None:
+def test_validation_problems_are_the_same_in_each_iteration_and_only_judge(loop: ImprovementLoop) -> None:
     assert loop.choice(1).val == loop.choice(2).val
     assert loop.choice(1).test == loop.choice(2).test
     judged = [row for row in rows(loop, 2) if row.split == "val"]
@@ -107,7 +107,7 @@ def test_validation_problems_are_the_same_in_each_iteration_and_only_judge(loop:
     assert not learned & {*loop.choice(2).val, *loop.choice(2).test}
 
 
-def test_each_iteration_is_a_model_that_solves(loop: Loop, model: Path) -> None:
+def test_each_iteration_is_a_model_that_solves(loop: ImprovementLoop, model: Path) -> None:
     weights = [load_checkpoint(loop.folder(number) / "policy").weights["token.weight"] for number in range(3)]
     assert np.array_equal(weights[0], load_checkpoint(model / "policy").weights["token.weight"])
     assert not np.array_equal(weights[0], weights[1]) and not np.array_equal(weights[1], weights[2])
@@ -120,12 +120,12 @@ def test_each_iteration_is_a_model_that_solves(loop: Loop, model: Path) -> None:
     ).plan
 
 
-def test_finetuning_starts_from_the_iteration_before(loop: Loop) -> None:
+def test_finetuning_starts_from_the_iteration_before(loop: ImprovementLoop) -> None:
     settings = json.loads((loop.folder(2) / "training" / "policy" / "settings.json").read_text())
     assert settings["run"]["initial"] == str(loop.folder(1) / "policy")
 
 
-def test_the_loop_says_what_each_iteration_reached(loop: Loop) -> None:
+def test_the_loop_says_what_each_iteration_reached(loop: ImprovementLoop) -> None:
     summary = json.loads((loop.out / "loop.json").read_text())
     assert (summary["domain"], summary["method"], summary["samples"]) == ("blocksworld", "oclgen", 3)
     assert [entry["iteration"] for entry in summary["iterations"]] == [0, 1, 2]
@@ -140,7 +140,9 @@ def test_the_loop_says_what_each_iteration_reached(loop: Loop) -> None:
     assert search["problems"] == 12 and search["kept_length"] < search["known_length"]
 
 
-def test_a_finished_loop_can_be_made_longer_and_does_nothing_twice(loop: Loop, tmp_path: Path, model: Path) -> None:
+def test_a_finished_loop_can_be_made_longer_and_does_nothing_twice(
+    loop: ImprovementLoop, tmp_path: Path, model: Path
+) -> None:
     shutil.copytree(loop.out, tmp_path / "out")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("iteration-*/*.json*")}
     longer = run_loop(read_settings(tmp_path / "out" / "settings.json", ["n_loop=3"]), tmp_path / "out", model, True)
@@ -151,7 +153,7 @@ def test_a_finished_loop_can_be_made_longer_and_does_nothing_twice(loop: Loop, t
 def test_the_papers_loop_learns_one_plan_per_problem_and_keeps_the_teachers_where_search_fails(
     data: Path, tmp_path: Path, model: Path
 ) -> None:
-    plain = ["lessons={}", "search.profile=paper", "search.iterations=1", "search.settings={n_init = 0, samples = 1}"]
+    plain = ["extra={}", "search.profile=paper", "search.iterations=1", "search.settings={n_init = 0, samples = 1}"]
     loop = run_loop(tiny(data, "n_loop=1", *plain), tmp_path / "out", model)
     teacher = {row.name: row for row in loop.data.rows("train")}
     unsolved = {each.name for each in loop.searches(1) if not each.solved and each.split == "train"}
@@ -164,7 +166,7 @@ def test_the_papers_loop_learns_one_plan_per_problem_and_keeps_the_teachers_wher
 
 
 def test_monte_carlo_tree_search_can_be_the_method(data: Path, tmp_path: Path, model: Path) -> None:
-    mcts = ["search.method=mcts", "search.settings={samples = 2}", "lessons.plans=1", "lessons.states=0"]
+    mcts = ["search.method=mcts", "search.settings={samples = 2}", "extra.plans=1", "extra.states=0"]
     loop = run_loop(tiny(data, "n_loop=1", *mcts, "problems.per_loop=3"), tmp_path / "out", model)
     assert all(each.counters is not None and each.counters["iterations"] for each in loop.searches(1) if each.length)
     assert table(loop, 1)["method"] == "mcts"
@@ -196,7 +198,7 @@ def test_a_killed_loop_goes_on_without_repeating_searches(data: Path, tmp_path: 
     searched = [json.loads(line)["problem"] for line in journal.read_text().splitlines()]
     assert len(searched) == len(set(searched)) == 14
     undisturbed = run_loop(tiny(data, "n_loop=1", "problems.per_loop=12"), tmp_path / "whole", model)
-    resumed = Loop(undisturbed.settings, tmp_path / "out", 1)
+    resumed = ImprovementLoop(undisturbed.settings, tmp_path / "out", 1)
     assert [row.plan for row in rows(resumed, 1)] == [row.plan for row in rows(undisturbed, 1)]
     for kind in ("policy", "heuristic"):
         one, other = (load_checkpoint(each.folder(1) / kind).weights for each in (resumed, undisturbed))
@@ -207,7 +209,7 @@ def test_a_loop_can_draw_its_own_problems(data: Path, tmp_path: Path, model: Pat
     own = ["problems.domain=blocksworld", "problems.ranges=['blocks=3']", "problems.per_loop=2", "n_loop=1"]
     settings = tiny(Path(), "problems.path=''", *own)
     reports = list(improve(settings, tmp_path / "out", model, workers=1))
-    stages = [report.stage for report in reports if isinstance(report, Progress)]
+    stages = [report.stage for report in reports if isinstance(report, StageProgress)]
     assert list(dict.fromkeys(stages)) == [
         "drawing problems",
         "iteration 0: best of 3",
@@ -229,7 +231,9 @@ def test_problems_come_back_only_when_all_have_had_their_turn(data: Path) -> Non
     assert len(chosen[1] | chosen[2]) == 12
 
 
-def test_a_loop_is_neither_overwritten_nor_changed(loop: Loop, data: Path, model: Path, tmp_path: Path) -> None:
+def test_a_loop_is_neither_overwritten_nor_changed(
+    loop: ImprovementLoop, data: Path, model: Path, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="holds a loop already"):
         run_loop(tiny(data, *TWICE), loop.out, model)
     with pytest.raises(InputError, match="search cannot change when a loop is resumed"):

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from oclgen.errors import InputError
-from oclgen.improve.settings import ImproveSettings, Lessons, read_settings
+from oclgen.improve.settings import ExtraExamples, ImproveSettings, read_settings
 from tests.improve.improving import CONFIGS, SMOKE
 
 SHIPPED = sorted(CONFIGS.glob("*/improve*.toml"))
@@ -17,7 +17,7 @@ def test_every_shipped_recipe_is_valid(path: Path) -> None:
 @pytest.mark.parametrize("path", [path for path in SHIPPED if path.parent.name == "paper"], ids=lambda path: path.stem)
 def test_the_papers_recipes_do_nothing_beyond_the_paper(path: Path) -> None:
     settings = read_settings(path)
-    assert settings.lessons == Lessons()
+    assert settings.extra == ExtraExamples()
     assert (settings.search.profile, settings.search.settings) == ("paper", {"depth_selection": "uniform"})
     assert (settings.n_loop, settings.problems.per_loop, settings.problems.test) == (3, 3000, 1000)
     assert (settings.evaluation.samples, settings.evaluation.links) == (10, 1)
@@ -37,8 +37,8 @@ def test_the_papers_recipes_do_nothing_beyond_the_paper(path: Path) -> None:
         ("search.method=mcts", "need search.method oclgen"),
         ("search={method = 'oclgen', time_limit = ''}", "give time_limit or iterations"),
         ("search.time_limit=3", "time_limit must be of type str, not 3"),
-        ("lessons.plans=0", "lessons.plans must be > 0"),
-        ("lessons.teacher=-0.5", "must be >= 0"),
+        ("extra.plans=0", "extra.plans must be > 0"),
+        ("extra.teacher=-0.5", "must be >= 0"),
         ("evaluation.profile=best", "evaluation.profile must be one of"),
         ("policy.run.initial=/somewhere", "the loop itself sets"),
         ("policy.data.path=/somewhere", "the loop itself sets"),
@@ -51,5 +51,5 @@ def test_a_bad_setting_is_refused_by_name(override: str, message: str) -> None:
 
 
 def test_lessons_beyond_the_paper_are_off_by_default() -> None:
-    lessons = ImproveSettings().lessons
-    assert not lessons.bank and not lessons.from_graph and not lessons.teacher
+    extra = ImproveSettings().extra
+    assert not extra.bank and not extra.from_graph and not extra.teacher

@@ -94,8 +94,13 @@ def test_a_heuristic_can_start_from_a_policy(tmp_path: Path) -> None:
 
 
 def test_weights_of_a_policy_do_not_depend_on_what_its_plans_are_written_with(tmp_path: Path) -> None:
-    network = write(tmp_path / "model", "policy", "atoms")
-    load_weights(network, tmp_path / "model", dataclasses.replace(shape("policy", "atoms"), plans="choices"))
+    written = write(tmp_path / "model", "policy", "atoms").state_dict()
+    settings = dataclasses.replace(shape("policy", "atoms"), plans="choices")
+    torch.manual_seed(5)
+    network = PolicyNetwork(settings, VOCABULARY)
+    assert not all(torch.equal(network.state_dict()[name], value) for name, value in written.items())
+    load_weights(network, tmp_path / "model", settings)
+    assert all(torch.equal(network.state_dict()[name], value) for name, value in written.items())
 
 
 def test_a_state_survives_a_crash_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from oclgen.domains import catalog
 from oclgen.encoding import Vocabulary
 from oclgen.pddl.plan_file import format_plan
 from oclgen.pddl.task import PddlTask
-from oclgen.pipeline.evaluation import Answer, table
+from oclgen.pipeline.evaluation import EvaluationResult, table
 from oclgen.pipeline.sizes import network_size
 from oclgen.planner import solve
 from tests.data.toy_data import naive_plan
@@ -47,7 +47,7 @@ def test_a_folder_becomes_a_model_that_solve_can_use(tmp_path: Path, capsys: pyt
     vocabulary = Vocabulary.from_json((model / "policy" / "vocabulary.json").read_text())
     assert vocabulary.domain == "harbour" and len(vocabulary.objects) == 6
     assert load_checkpoint(model / "heuristic", "heuristic").settings.max_cost > 10
-    assert {answer["method"] for answer in json.loads((model / "summary.json").read_text())} == {"best-of-n", "oclgen"}
+    assert {result["method"] for result in json.loads((model / "summary.json").read_text())} == {"best-of-n", "oclgen"}
     result = solve(folder / "domain.pddl", folder / "training" / "p3.pddl", model=model, iterations=3, time_limit=None)
     assert result.counters.evaluated > 0
     shutil.rmtree(model / "heuristic")
@@ -68,13 +68,13 @@ def test_a_missing_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_lengths_are_compared_on_what_every_method_solved() -> None:
-    answers = [
-        Answer(1, "best-of-n", 12, 10),
-        Answer(1, "oclgen", 8, 10),
-        Answer(2, "best-of-n", None, 30),
-        Answer(2, "oclgen", 20, 30),
+    results = [
+        EvaluationResult(1, "best-of-n", 12, 10),
+        EvaluationResult(1, "oclgen", 8, 10),
+        EvaluationResult(2, "best-of-n", None, 30),
+        EvaluationResult(2, "oclgen", 20, 30),
     ]
-    lines = table(answers, 5.0).splitlines()
+    lines = table(results, 5.0).splitlines()
     assert lines[0].startswith("2 problems held out, 5 s each; lengths over the 1 that all solved")
     assert [line.split() for line in lines[2:]] == [
         ["teacher", "100%", "10.0"],

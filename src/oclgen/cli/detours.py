@@ -37,11 +37,11 @@ def command(
     search, so this is for domains whose state spaces it can walk. The same command again resumes.
     """
     from oclgen.data import dataset
-    from oclgen.data.off_plan import Detours, add_detours
+    from oclgen.data.off_plan import OffPlanSettings, add_off_plan_states
 
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what is done is put in order
-    detours = Detours(states, walk, time_limit, memory_limit, random_seed)
-    steps = add_detours(dataset.open_dataset(folder), out, detours, workers)
+    detours = OffPlanSettings(states, walk, time_limit, memory_limit, random_seed)
+    steps = add_off_plan_states(dataset.open_dataset(folder), out, detours, workers)
     done, total = next(steps)
     progress = Progress(total, done, "problem")
     for done, _ in steps:

@@ -21,12 +21,12 @@ def command(domain: str, seconds: float, out: Path, workers: int, seed: int) -> 
     folder with a generator; then problems are drawn. The model in OUT is ready for: oclgen solve --model OUT. The same
     command again goes on where the last one stopped.
     """
-    from oclgen.pipeline.learn import Lesson, learn, report
+    from oclgen.pipeline.learn import LearnRequest, learn, report
 
-    lesson = Lesson(domain, out, seconds, workers, seed)
-    if not learn(lesson, click.echo):
+    request = LearnRequest(domain, out, seconds, workers, seed)
+    if not learn(request, click.echo):
         click.echo("interrupted; the same command goes on from here")
         return 130
-    click.echo(report(lesson))
+    click.echo(report(request))
     click.echo(f"ready: oclgen solve --model {out} DOMAIN PROBLEM")
     return 0

@@ -1,6 +1,6 @@
-"""States beside the plans of a data set, with shortest plans from them: where a search goes astray, and how back.
+"""States beside the plans of a data set, with shortest plans from them: what a search finds there.
 
-Optimal plans show a model only states near the goal's best approaches; searches leave these. So for each training
+Optimal plans show a model only states near the goal's best approaches; searches leave them. So for each training
 problem some states are drawn (a state of its plan, then a few random actions) and solved by breadth-first search,
 which grounds a problem once for all of them. The new data set holds the rows of the old one and these for training.
 """
@@ -24,13 +24,13 @@ from oclgen.search.anytime import Budget
 from oclgen.search.context import replay, successors
 from oclgen.support.parallel import run_unordered
 
-NUMBERS = 1_000_000
-"""The k-th detour of problem number i has number i + k * NUMBERS."""
+ID_STEP = 1_000_000
+"""The k-th off-plan state of problem number i has number i + k * ID_STEP."""
 GROUNDING_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Detours:
+class OffPlanSettings:
     """How many states for each problem, how many random actions at most lead to each, and the limits of a search."""
 
     states: int = 6
@@ -41,24 +41,26 @@ class Detours:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class OffPlanJob:
     row: Row
     domain_text: str
-    detours: Detours
+    settings: OffPlanSettings
 
 
-def add_detours(data: Dataset, out: Path, detours: Detours, workers: int) -> Generator[tuple[int, int], None, None]:
+def add_off_plan_states(
+    data: Dataset, out: Path, settings: OffPlanSettings, workers: int
+) -> Generator[tuple[int, int], None, None]:
     """Make or finish a data set; yields how many training problems are done, and of how many."""
-    writer = Writer(out, {**data.recipe, "detours": asdict(detours)}, data.domain_text)
+    writer = Writer(out, {**data.recipe, "detours": asdict(settings)}, data.domain_text)
     try:
         for row in data.rows():
             if row.id not in writer.fingerprints:
                 writer.append(row)
         rows = list(data.rows("train"))
-        jobs = [Job(row, data.domain_text, detours) for row in rows if not finished(row, writer, detours)]
+        jobs = [OffPlanJob(row, data.domain_text, settings) for row in rows if not finished(row, writer, settings)]
         done = len(rows) - len(jobs)
         yield done, len(rows)
-        for made in run_unordered(walk_astray, jobs, workers):
+        for made in run_unordered(off_plan_rows, jobs, workers):
             for row in made:
                 if row.id not in writer.fingerprints:
                     writer.append(row)
@@ -68,30 +70,30 @@ def add_detours(data: Dataset, out: Path, detours: Detours, workers: int) -> Gen
         writer.close()
 
 
-def finished(row: Row, writer: Writer, detours: Detours) -> bool:
-    return all(row.id + k * NUMBERS in writer.fingerprints for k in range(1, detours.states + 1))
+def finished(row: Row, writer: Writer, settings: OffPlanSettings) -> bool:
+    return all(row.id + k * ID_STEP in writer.fingerprints for k in range(1, settings.states + 1))
 
 
-def walk_astray(job: Job) -> list[Row]:
-    """What a worker does: all detours of one problem. A state without a known plan is a failed row."""
-    row, detours = job.row, job.detours
+def off_plan_rows(job: OffPlanJob) -> list[Row]:
+    """What a worker does: all off-plan states of one problem. A state without a known plan is a failed row."""
+    row, settings = job.row, job.settings
     task = PddlTask(job.domain_text, row.problem)
-    plan, rng = parse_plan(row.plan, row.name), random.Random(f"{detours.seed}/{row.id}")
-    ways = [way(task, plan, detours.walk, rng) for _ in range(detours.states)]
-    budget = Budget(GROUNDING_SECONDS + detours.states * detours.time_limit, memory_bytes=detours.memory_limit)
-    starts, started = [actions for actions, _ in ways], time.monotonic()
-    plans = breadth_first.plans_from(job.domain_text, row.problem, starts, detours.time_limit, budget)
-    seconds = (time.monotonic() - started) / detours.states
-    problems = [problem_from(row.problem, task.info.domain, task.atoms(state)) for _, state in ways]
+    plan, rng = parse_plan(row.plan, row.name), random.Random(f"{settings.seed}/{row.id}")
+    walks = [walk_off_plan(task, plan, settings.walk, rng) for _ in range(settings.states)]
+    budget = Budget(GROUNDING_SECONDS + settings.states * settings.time_limit, memory_bytes=settings.memory_limit)
+    starts, started = [actions for actions, _ in walks], time.monotonic()
+    plans = breadth_first.plans_from(job.domain_text, row.problem, starts, settings.time_limit, budget)
+    seconds = (time.monotonic() - started) / settings.states
+    problems = [problem_from(row.problem, task.info.domain, task.atoms(state)) for _, state in walks]
     pairs = zip(problems, plans, strict=True)
-    return [detour(job, k, problem, found, seconds) for k, (problem, found) in enumerate(pairs, 1)]
+    return [off_plan_row(job, k, problem, found, seconds) for k, (problem, found) in enumerate(pairs, 1)]
 
 
-def way(task: PddlTask, plan: Plan, walk: int, rng: random.Random) -> tuple[Plan, State]:
+def walk_off_plan(task: PddlTask, plan: Plan, walk: int, rng: random.Random) -> tuple[Plan, State]:
     """To some state of the plan and on from there at random, never through a goal; and where that leads."""
-    course = replay(task, task.initial_state, tuple(Step(action, 1.0) for action in plan))
+    trajectory = replay(task, task.initial_state, tuple(Step(action, 1.0) for action in plan))
     offset = rng.randrange(max(1, len(plan)))
-    actions, state = list(plan[:offset]), course.states[offset]
+    actions, state = list(plan[:offset]), trajectory.states[offset]
     for _ in range(rng.randint(1, walk)):
         onward = [pair for pair in successors(task, state) if not task.is_goal(pair[1])]
         if not onward:
@@ -101,14 +103,14 @@ def way(task: PddlTask, plan: Plan, walk: int, rng: random.Random) -> tuple[Plan
     return tuple(actions), state
 
 
-def detour(job: Job, k: int, problem: str, plan: Plan | None, seconds: float) -> Row:
-    """`seconds` are a share of what all detours of a problem took, grounding included."""
+def off_plan_row(job: OffPlanJob, k: int, problem: str, plan: Plan | None, seconds: float) -> Row:
+    """`seconds` are a share of what all states of a problem took, grounding included."""
     row = job.row
     if plan is not None and not (verdict := validate(job.domain_text, problem, plan)).valid:
-        raise InvalidPlanError(f"{row.name}: the plan of a detour is not valid: {verdict.reason}")
+        raise InvalidPlanError(f"{row.name}: the plan of an off-plan state is not valid: {verdict.reason}")
     return replace(
         row,
-        id=row.id + k * NUMBERS,
+        id=row.id + k * ID_STEP,
         name=f"{row.name}-detour{k}",
         split="train" if plan else "failed",
         problem=problem,
@@ -119,5 +121,5 @@ def detour(job: Job, k: int, problem: str, plan: Plan | None, seconds: float) ->
         seconds=seconds,
         teacher=breadth_first.METHOD,
         parameters=json.dumps({"problem": row.id}),
-        seed=job.detours.seed,
+        seed=job.settings.seed,
     )

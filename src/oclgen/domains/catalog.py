@@ -23,7 +23,7 @@ from types import ModuleType
 
 from oclgen.domains.defaults import Defaults, Range, parse_range, read_defaults
 from oclgen.errors import InputError
-from oclgen.support.distinct import distinct as first_of_each
+from oclgen.support.distinct import distinct as without_repetitions
 
 HOME = Path(__file__).parent
 MAX_REFUSALS = 10_000
@@ -177,6 +177,6 @@ def content_key(problem: str) -> bytes:
 
 
 def distinct(spec: DomainSpec, seed: int, changes: Mapping[str, Range] | None = None) -> Iterator[Drawn]:
-    """The stream without repetitions; it ends when nothing new has been drawn for long."""
+    """The stream without repetitions. It ends where a class is exhausted: when long nothing new was drawn."""
     stream = (draw(spec, seed, index, changes) for index in count())
-    return (drawn for drawn, _ in first_of_each(stream, lambda drawn: drawn.key))
+    return (drawn for drawn, _ in without_repetitions(stream, key=lambda drawn: drawn.key))

@@ -6,15 +6,13 @@ Paper: tab:improvement_loop (N = 10: completion, and mean length with its standa
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from oclgen.data.attempts import Attempt, run_attempt
 from oclgen.data.dataset import Row
-from oclgen.errors import UnsupportedError
 from oclgen.improve.settings import BestOfN
-from oclgen.planner import prepare
-from oclgen.search.anytime import Budget, Counters, run
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +36,13 @@ class Tried:
 
 
 def try_policy(trial: Trial) -> Tried:
-    """One batch of samples. A problem beyond the model's vocabulary is an unsolved one."""
+    """One batch of samples. A problem that the model's vocabulary cannot express counts as unsolved."""
     row, asked = trial.row, trial.best_of_n
-    budget, counters = Budget(iterations=1), Counters()
-    own = {"samples": asked.samples, "links": asked.links}
-    try:
-        prepared = prepare(
-            trial.domain_text,
-            row.problem,
-            method="best-of-n",
-            model=trial.model,
-            profile=asked.profile,
-            settings={**own, **asked.settings},
-        )
-        plan = run(prepared.plans(budget, counters, trial.seed), budget, counters).plan
-    except UnsupportedError:
-        plan = None
-    length = None if plan is None else len(plan)
-    return Tried(row.id, row.name, length, row.length, round(budget.elapsed(), 3))
+    settings = {"samples": asked.samples, "links": asked.links, **asked.settings}
+    attempt = Attempt(trial.domain_text, row.problem, "best-of-n", trial.model, asked.profile, settings)
+    result = run_attempt(replace(attempt, iterations=1, seed=trial.seed))
+    length = None if result is None or result.plan is None else len(result.plan)
+    return Tried(row.id, row.name, length, row.length, 0.0 if result is None else round(result.seconds, 3))
 
 
 def summary(tried: Sequence[Tried]) -> dict[str, Any]:

@@ -18,22 +18,23 @@ from oclgen.data.replayed import JOB_ROWS
 from oclgen.errors import InputError, OclgenError
 from oclgen.improve.settings import Finetuning, ImproveSettings
 from oclgen.learn.settings import Model, TrainingSettings
+from oclgen.support.files import copy_folder
 from oclgen.support.parallel import run_unordered
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """A training run that has a folder; `run/last` becomes the checkpoint `target`."""
+class FinetuneRun:
+    """A training run that has a folder; `last` in it becomes the checkpoint `target`."""
 
     settings: TrainingSettings
-    run: Path
+    folder: Path
     target: Path
 
 
 def finetune(settings: ImproveSettings, before: Path, folder: Path, workers: int) -> Iterator[str]:
     """From the model in `before` to the one in `folder`; the kind of each network as it is finished."""
-    courses = [
-        Course(
+    runs = [
+        FinetuneRun(
             training_settings(kind, settings.tuning(kind), before / kind, folder / "data"),
             folder / "training" / kind,
             folder / kind,
@@ -41,9 +42,9 @@ def finetune(settings: ImproveSettings, before: Path, folder: Path, workers: int
         for kind in KINDS
         if not (folder / kind).exists()
     ]
-    for course in courses:
-        encode(course, workers)
-    yield from run_unordered(follow, courses, min(workers, len(courses)))
+    for run in runs:
+        encode(run, workers)
+    yield from run_unordered(train_run, runs, min(workers, len(runs)))
 
 
 def check_window(window: int, policy: Path) -> None:
@@ -55,19 +56,19 @@ def check_window(window: int, policy: Path) -> None:
         raise InputError(f"policy.data.window is {window}, but {places} plan positions hold {(places - 1) // longest}")
 
 
-def encode(course: Course, workers: int) -> None:
+def encode(run: FinetuneRun, workers: int) -> None:
     """Make the examples here, with all workers; the training runs, workers themselves, find them made."""
-    data = dataset.open_dataset(course.settings.data.path)
-    vocabulary = read_vocabulary(Path(course.settings.run.initial) / "vocabulary.json")
+    data = dataset.open_dataset(run.settings.data.path)
+    vocabulary = read_vocabulary(Path(run.settings.run.initial) / "vocabulary.json")
     for split in ("train", "val"):
         processes = min(workers, 1 + data.count(split) // JOB_ROWS)
-        open_store(data, split, vocabulary, processes, course.settings.model.plans)
+        open_store(data, split, vocabulary, processes, run.settings.model.plans)
 
 
 def training_settings(kind: str, tuning: Finetuning, initial: Path, data: Path) -> TrainingSettings:
     """The shape is that of the checkpoint to start from."""
     shape = read_settings(initial / "settings.json")
-    sizes = {entry.name: getattr(shape, entry.name) for entry in fields(Model) if entry.name != "dropout"}
+    sizes = {entry.name: getattr(shape, entry.name) for entry in fields(Model) if hasattr(shape, entry.name)}
     return TrainingSettings(
         kind=kind,
         model=Model(**sizes, dropout=tuning.dropout),
@@ -78,16 +79,16 @@ def training_settings(kind: str, tuning: Finetuning, initial: Path, data: Path) 
     )
 
 
-def follow(course: Course) -> str:
+def train_run(run: FinetuneRun) -> str:
     """Train, or go on training after an interruption, and put the checkpoint in its place."""
     from oclgen.learn.train import train
 
-    kind = course.settings.kind
+    kind = run.settings.kind
     with redirect_stdout(Prefixed(kind)):
-        outcome = train(course.settings, course.run, resume=(course.run / "state.pt").exists())
+        outcome = train(run.settings, run.folder, resume=(run.folder / "state.pt").exists())
     if outcome.reason == "interrupted":
         raise OclgenError(f"finetuning the {kind} was interrupted; go on with --resume")
-    put_in_place(course.run / "last", course.target)
+    copy_folder(run.folder / "last", run.target)
     return kind
 
 
@@ -95,7 +96,7 @@ def copy_model(model: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for kind in KINDS:
         if not (folder / kind).exists():
-            put_in_place(model / kind, folder / kind)
+            copy_folder(model / kind, folder / kind)
     copy_solve_settings(model, folder)
 
 
@@ -103,14 +104,6 @@ def copy_solve_settings(model: Path, folder: Path) -> None:
     """The search settings that suit a model suit its descendants."""
     if (model / "solve.toml").exists():
         shutil.copy(model / "solve.toml", folder / "solve.toml")
-
-
-def put_in_place(source: Path, target: Path) -> None:
-    """A copy that appears whole."""
-    made = target.with_name(f".{target.name}.part")
-    shutil.rmtree(made, ignore_errors=True)
-    shutil.copytree(source, made)
-    made.rename(target)
 
 
 class Prefixed(io.TextIOBase):

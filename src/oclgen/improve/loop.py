@@ -18,7 +18,6 @@ Each of these appears whole, or line by line, and a resumed loop does only what 
 Paper: Section 5.4, Appendix "Self-improvement Details".
 """
 
-import json
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -29,20 +28,18 @@ from oclgen.checkpoint import KINDS, load_checkpoint
 from oclgen.data import dataset
 from oclgen.data.dataset import Dataset
 from oclgen.errors import InputError
-from oclgen.improve import finetune, metrics, pool
-from oclgen.improve import training_data as lessons
+from oclgen.improve import finetune, metrics, pool, training_data
 from oclgen.improve.evaluation import Trial, Tried, try_policy
-from oclgen.improve.journal import Journal, read_lines
 from oclgen.improve.pool import Choice
-from oclgen.improve.searching import Job, Searched, search
+from oclgen.improve.searching import Searched, SearchJob, search
 from oclgen.improve.settings import ImproveSettings, check_unchanged, save_settings
 from oclgen.planner import prepare
-from oclgen.support.files import locked, write_text
+from oclgen.support.files import JsonLines, locked, read_json, read_json_lines, write_json
 from oclgen.support.parallel import run_unordered
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class StageProgress:
     """How far a stage is: of `total` things, `done`."""
 
     stage: str
@@ -58,7 +55,7 @@ class Finding:
     text: str
 
 
-Report = Progress | Finding
+Report = StageProgress | Finding
 
 
 def improve(
@@ -67,7 +64,7 @@ def improve(
     """Run the loop, or go on with the one in `folder`; reports as it goes."""
     begin(settings, folder, model, resume)
     with locked(folder):
-        loop = Loop(settings, folder, workers)
+        loop = ImprovementLoop(settings, folder, workers)
         yield from loop.draw_problems(0)
         loop.check()
         yield from loop.evaluate(0)
@@ -96,7 +93,7 @@ def begin(settings: ImproveSettings, folder: Path, model: Path | None, resume: b
     save_settings(saved, settings)
 
 
-class Loop:
+class ImprovementLoop:
     """The stages of an iteration; each does what is left to do."""
 
     def __init__(self, settings: ImproveSettings, folder: Path, workers: int) -> None:
@@ -119,7 +116,7 @@ class Loop:
             return
         if not asked.path:
             for tally in pool.draw(asked, self.out / "problems", number, self.workers):
-                yield Progress("drawing problems", tally.done, tally.total)
+                yield StageProgress("drawing problems", tally.done, tally.total)
         earlier = [self.choice(before) for before in range(number)]
         chosen = pool.choose(self.data, asked, earlier, self.generator(number, "problems"))
         if short := pool.shortfall(chosen, asked, earlier=number > 0):
@@ -153,9 +150,9 @@ class Loop:
         choice, before = self.choice(number), self.folder(number - 1)
         data, asked = self.data, self.settings
 
-        def job(row: dataset.Row) -> Job:
+        def job(row: dataset.Row) -> SearchJob:
             seed = self.generator(number, "search", row.id).getrandbits(32)
-            return Job(row, data.domain_text, before, asked.search, asked.lessons, seed)
+            return SearchJob(row, data.domain_text, before, asked.search, asked.extra, seed)
 
         path = self.folder(number) / "searches.jsonl"
         yield from self.recorded(f"iteration {number}: searching", path, search, job, (*choice.train, *choice.val))
@@ -163,7 +160,7 @@ class Loop:
             yield Finding(metrics.search_line(number, self.searches(number)))
 
     def searches(self, number: int) -> list[Searched]:
-        found = [Searched.from_json(line) for line in read_lines(self.folder(number) / "searches.jsonl")]
+        found = [Searched.from_json(line) for line in read_json_lines(self.folder(number) / "searches.jsonl")]
         return sorted(found, key=lambda searched: searched.problem)
 
     def recorded(
@@ -174,27 +171,26 @@ class Loop:
         job: Callable[[dataset.Row], Any],
         numbers: Iterable[int],
     ) -> Iterator[Report]:
-        """Do a job for each problem that has no line in a journal, and write the line."""
+        """Do a job for each problem that has no line in a file yet, and write the line."""
         wanted = list(numbers)
-        finished = {line["problem"] for line in read_lines(path)}
+        finished = {line["problem"] for line in read_json_lines(path)}
         left = [number for number in wanted if number not in finished]
         if not left:
             return
         rows = pool.rows_of(self.data, left)
-        journal = Journal(path)
         done = len(wanted) - len(left)
-        yield Progress(stage, done, len(wanted))
-        for result in run_unordered(work, (job(rows[number]) for number in left), self.workers):
-            journal.append(asdict(result))
-            done += 1
-            yield Progress(stage, done, len(wanted))
-        journal.close()
+        yield StageProgress(stage, done, len(wanted))
+        with JsonLines(path) as lines:
+            for result in run_unordered(work, (job(rows[number]) for number in left), self.workers):
+                lines.append(asdict(result))
+                done += 1
+                yield StageProgress(stage, done, len(wanted))
 
     def learn(self, number: int) -> Iterator[Report]:
         """Make the data set of an iteration and finetune both networks on it."""
         folder = self.folder(number)
         if not (folder / "data").exists():
-            counts = lessons.store(self.rows(number), folder / "data", self.recipe(number), self.data.domain_text)
+            counts = training_data.store(self.rows(number), folder / "data", self.recipe(number), self.data.domain_text)
             listed = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
             yield Finding(f"iteration {number}: learning from {counts.total()} plans ({listed})")
         for kind in finetune.finetune(self.settings, self.folder(number - 1), folder, self.workers):
@@ -203,12 +199,12 @@ class Loop:
 
     def rows(self, number: int) -> Iterator[dataset.Row]:
         """What is learned in an iteration."""
-        first = 1 if self.settings.lessons.bank else number
-        best = lessons.best_searches(each for past in range(first, number + 1) for each in self.searches(past))
+        first = 1 if self.settings.extra.bank else number
+        best = training_data.best_searches(each for past in range(first, number + 1) for each in self.searches(past))
         rows = pool.rows_of(self.data, best)
-        yield from lessons.lessons(best, rows, self.settings.search.method)
-        count = round(self.settings.lessons.teacher * len(self.choice(number).train))
-        yield from lessons.teachers_rows(self.data, best, count, self.generator(number, "teacher"))
+        yield from training_data.example_rows(best, rows, self.settings.search.method)
+        count = round(self.settings.extra.teacher * len(self.choice(number).train))
+        yield from training_data.teacher_rows(self.data, best, count, self.generator(number, "teacher"))
 
     def recipe(self, number: int) -> dict[str, Any]:
         improved = {"iteration": number, "method": self.settings.search.method}
@@ -227,18 +223,16 @@ class Loop:
             yield from self.recorded(stage, path, try_policy, trial, self.choice(number).test)
             searches = self.searches(number) if number else []
             found = metrics.of_iteration(number, self.settings, model, self.tried(number), searches)
-            write_text(model / "metrics.json", json.dumps(found, indent=2) + "\n")
-        table = json.loads((model / "metrics.json").read_text(encoding="utf-8"))
+            write_json(model / "metrics.json", found)
+        table = read_json(model / "metrics.json")
         self.summarise(number)
         yield Finding(metrics.evaluation_line(table))
 
     def tried(self, number: int) -> list[Tried]:
-        found = [Tried(**line) for line in read_lines(self.folder(number) / "evaluation.jsonl")]
+        found = [Tried(**line) for line in read_json_lines(self.folder(number) / "evaluation.jsonl")]
         return sorted(found, key=lambda tried: tried.problem)
 
     def summarise(self, number: int) -> None:
-        tables = [
-            json.loads((self.folder(past) / "metrics.json").read_text(encoding="utf-8")) for past in range(number + 1)
-        ]
+        tables = [read_json(self.folder(past) / "metrics.json") for past in range(number + 1)]
         found = metrics.of_loop(self.settings, self.data, tables, [self.tried(past) for past in range(number + 1)])
-        write_text(self.out / "loop.json", json.dumps(found, indent=2) + "\n")
+        write_json(self.out / "loop.json", found)

@@ -9,7 +9,6 @@ with `common_length`, the mean over the problems that every iteration solved.
 Paper: tab:improvement_loop.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from oclgen.improve.evaluation import Tried, common_lengths, mean, summary
 from oclgen.improve.searching import Searched
 from oclgen.improve.settings import ImproveSettings
 from oclgen.improve.training_data import kept_length
+from oclgen.support.files import read_json
 
 SUMMARY = ("iteration", "completion", "mean_length", "se", "problems", "solved", "teacher_length")
 
@@ -36,7 +36,7 @@ def of_iteration(
     if number:
         table["search"] = of_searches([each for each in searches if each.split == "train"])
         table["validation_search"] = of_searches([each for each in searches if each.split == "val"])
-        table |= {kind: json.loads((folder / kind / "metrics.json").read_text(encoding="utf-8")) for kind in KINDS}
+        table |= {kind: read_json(folder / kind / "metrics.json") for kind in KINDS}
     return table
 
 

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from oclgen.data.attempts import Attempt, run_attempt
 from oclgen.data.dataset import Row
-from oclgen.errors import UnsupportedError
 from oclgen.improve.explored import Explored
-from oclgen.improve.settings import Lessons, Searching
+from oclgen.improve.settings import ExtraExamples, Searching
 from oclgen.interfaces import Plan, Task
 from oclgen.pddl.initial_state import problem_from
 from oclgen.pddl.plan_file import format_plan
 from oclgen.pddl.task import PddlTask
-from oclgen.planner import Prepared, prepare
-from oclgen.search.anytime import Budget, Counters, SearchResult, run
 from oclgen.search.graph import SearchGraph
 
 FAILED = -1
@@ -25,14 +23,14 @@ FAILED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SearchJob:
     """A problem, its model, and all that decides what comes out."""
 
     row: Row
     domain_text: str
     model: Path
     searching: Searching
-    lessons: Lessons
+    extra: ExtraExamples
     seed: int
 
 
@@ -64,23 +62,25 @@ class Searched:
         return self.length != FAILED
 
 
-def search(job: Job) -> Searched:
-    """A problem beyond the model's vocabulary is an unsolved one."""
+def search(job: SearchJob) -> Searched:
+    """Search a problem; one that the model's vocabulary cannot express counts as unsolved."""
     row, searching = job.row, job.searching
-    budget, counters = Budget(searching.seconds, searching.iterations or None, searching.memory_mb << 20), Counters()
-    failed = Searched(row.id, row.name, row.split, row.length, FAILED, "", "unsupported", 0.0, job.seed)
-    try:
-        prepared = prepare(
-            job.domain_text,
-            row.problem,
-            method=searching.method,
-            model=job.model,
-            profile=searching.profile,
-            settings=searching.settings,
-        )
-        result, extras = run_watched(prepared, budget, counters, job)
-    except UnsupportedError:
-        return failed
+    seen: list[tuple[Task, SearchGraph]] = []
+    attempt = Attempt(
+        job.domain_text,
+        row.problem,
+        searching.method,
+        job.model,
+        searching.profile,
+        searching.settings,
+        searching.seconds,
+        searching.iterations or None,
+        searching.memory_mb << 20,
+        job.seed,
+    )
+    result = run_attempt(attempt, (lambda *graph: seen.append(graph)) if job.extra.from_graph else None)
+    if result is None:
+        return Searched(row.id, row.name, row.split, row.length, FAILED, "", "unsupported", 0.0, job.seed)
     return Searched(
         problem=row.id,
         name=row.name,
@@ -92,33 +92,19 @@ def search(job: Job) -> Searched:
         seconds=round(result.seconds, 3),
         seed=job.seed,
         trace=tuple((round(second, 3), length) for second, length in result.trace),
-        counters=counters.as_dict(),
-        **extras,
+        counters=result.counters.as_dict(),
+        **(examples_from_graph(*seen[0], result.plan, job) if seen and result.plan else {}),
     )
 
 
-def run_watched(
-    prepared: Prepared, budget: Budget, counters: Counters, job: Job
-) -> tuple[SearchResult, dict[str, Any]]:
-    """Search, then look what else is worth learning in the graph, where that is wanted."""
-    if not job.lessons.from_graph:
-        return run(prepared.plans(budget, counters, job.seed), budget, counters), {}
-    seen: list[tuple[Task, SearchGraph]] = []
-    plans = prepared.plans(budget, counters, job.seed, lambda task, graph: seen.append((task, graph)))
-    result = run(plans, budget, counters)
-    if not result.plan:
-        return result, {}
-    [(task, graph)] = seen
+def examples_from_graph(task: Task, graph: SearchGraph, plan: Plan, job: SearchJob) -> dict[str, Any]:
+    """What else is worth learning in the graph of a search."""
     assert isinstance(task, PddlTask)
-    return result, more_lessons(task, graph, result.plan, job)
-
-
-def more_lessons(task: PddlTask, graph: SearchGraph, plan: Plan, job: Job) -> dict[str, Any]:
-    explored, lessons, rng = Explored(graph), job.lessons, random.Random(job.seed)
-    nodes = explored.other_nodes(lessons.states, lessons.slack, rng)
+    explored, extra, rng = Explored(graph), job.extra, random.Random(job.seed)
+    nodes = explored.other_nodes(extra.states, extra.slack, rng)
     problem, domain = job.row.problem, task.info.domain
     return {
-        "plans": tuple(map(format_plan, explored.other_plans(plan, lessons.plans - 1, rng))),
+        "plans": tuple(map(format_plan, explored.other_plans(plan, extra.plans - 1, rng))),
         "states": tuple(
             (problem_from(problem, domain, task.atoms(graph.state(node))), format_plan(explored.plan(node, rng)))
             for node in nodes

@@ -1,6 +1,6 @@
 """Everything a loop of self-improvement can be told: a TOML file and `table.key=value` overrides, all checked.
 
-The defaults are the paper's Blocksworld loop; `Lessons` holds what goes beyond the paper, each part of it off by
+The defaults are the paper's Blocksworld loop; `ExtraExamples` holds what goes beyond the paper, each part of it off by
 default. The resolved settings are saved with the loop and compared when it is resumed.
 
 Paper: Appendix "Self-improvement Details" (tab:ft_hyperparameters, tab:ft_hyperparameters_heuristic_model).
@@ -64,7 +64,7 @@ class Searching:
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
+class ExtraExamples:
     """What is learned beside the one plan per problem of the paper; all ours."""
 
     bank: bool = False  # every problem of every iteration so far, with the best plan ever known for it
@@ -74,8 +74,8 @@ class Lessons:
     teacher: float = 0.0  # teacher's plans of other training problems, as a share of the searched ones
 
     def __post_init__(self) -> None:
-        require(self.plans > 0, "lessons.plans must be > 0")
-        require(min(self.states, self.slack, self.teacher) >= 0, "lessons: states, slack and teacher must be >= 0")
+        require(self.plans > 0, "extra.plans must be > 0")
+        require(min(self.states, self.slack, self.teacher) >= 0, "extra: states, slack and teacher must be >= 0")
 
     @property
     def from_graph(self) -> bool:
@@ -119,15 +119,15 @@ class ImproveSettings:
     seed: int = 0
     problems: Problems = field(default_factory=Problems)
     search: Searching = field(default_factory=Searching)
-    lessons: Lessons = field(default_factory=Lessons)
+    extra: ExtraExamples = field(default_factory=ExtraExamples)
     policy: Finetuning = field(default_factory=Finetuning)
     heuristic: Finetuning = field(default_factory=Finetuning)
     evaluation: BestOfN = field(default_factory=BestOfN)
 
     def __post_init__(self) -> None:
         require(self.n_loop > 0, "n_loop must be > 0")
-        if self.lessons.from_graph:
-            require(self.search.method == "oclgen", "lessons.plans and lessons.states need search.method oclgen")
+        if self.extra.from_graph:
+            require(self.search.method == "oclgen", "extra.plans and extra.states need search.method oclgen")
 
     def tuning(self, kind: str) -> Finetuning:
         return self.policy if kind == "policy" else self.heuristic

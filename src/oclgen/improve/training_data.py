@@ -2,15 +2,14 @@
 
 For each problem the better of the found and the known plan; where the search failed that is the teacher's plan, so
 that the number of problems stays the same. With a bank, problems of earlier iterations stay, each with the best plan
-that any iteration found. Beside a plan of the search come the other lessons of that search, if any were asked for: more
-plans of the same length, and other states as problems of their own.
+that any iteration found. Beside a plan of the search come the extra examples of that search, if any were asked for:
+more plans of the same length, and other states as problems of their own.
 
 Paper: Section 5.4 and Appendix "Self-improvement Details".
 """
 
 import json
 import random
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -20,6 +19,7 @@ from typing import Any
 from oclgen.data.dataset import Dataset, Row, Writer
 from oclgen.improve.pool import numbers_of, rows_of
 from oclgen.improve.searching import Searched
+from oclgen.support.files import replacing_folder
 
 Best = dict[int, Searched]
 """By problem: the search with the shortest plan, the newest of equal ones."""
@@ -40,7 +40,7 @@ def kept_length(search: Searched) -> int:
     return min(search.length, search.known) if search.solved else search.known
 
 
-def lessons(best: Best, rows: Mapping[int, Row], method: str) -> Iterator[Row]:
+def example_rows(best: Best, rows: Mapping[int, Row], method: str) -> Iterator[Row]:
     """Rows for finetuning, each with where it comes from as its outcome; the numbers are still those of the problem."""
     for number in sorted(best):
         search, row = best[number], rows[number]
@@ -56,7 +56,7 @@ def lessons(best: Best, rows: Mapping[int, Row], method: str) -> Iterator[Row]:
                 yield replace(found, outcome="state", problem=problem, plan=plan, length=plan.count("\n") - 1)
 
 
-def teachers_rows(data: Dataset, left_out: Iterable[int], count: int, rng: random.Random) -> list[Row]:
+def teacher_rows(data: Dataset, left_out: Iterable[int], count: int, rng: random.Random) -> list[Row]:
     """Some training problems, other than those left out, with the teacher's plans."""
     excluded = set(left_out)
     others = [number for number in numbers_of(data, "train") if number not in excluded]
@@ -66,14 +66,12 @@ def teachers_rows(data: Dataset, left_out: Iterable[int], count: int, rng: rando
 
 def store(rows: Iterable[Row], folder: Path, recipe: Mapping[str, Any], domain_text: str) -> Counter[str]:
     """Write a data set, whole or not at all; how many rows of each origin it has."""
-    made = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(made, ignore_errors=True)
-    writer = Writer(made, dict(recipe), domain_text)
     counts: Counter[str] = Counter()
-    for number, row in enumerate(rows):
-        parameters = json.dumps({"problem": row.id, "from": row.outcome})
-        writer.append(replace(row, id=number, parameters=parameters, fingerprint=f"{row.fingerprint}-{number}"))
-        counts[row.outcome if row.split == "train" else row.split] += 1
-    writer.close()
-    made.rename(folder)
+    with replacing_folder(folder) as made:
+        writer = Writer(made, dict(recipe), domain_text)
+        for number, row in enumerate(rows):
+            parameters = json.dumps({"problem": row.id, "from": row.outcome})
+            writer.append(replace(row, id=number, parameters=parameters, fingerprint=f"{row.fingerprint}-{number}"))
+            counts[row.outcome if row.split == "train" else row.split] += 1
+        writer.close()
     return counts

@@ -16,6 +16,7 @@ from oclgen.learn.settings import Generation
 from oclgen.pddl.task import PddlTask
 from oclgen.relational_checkpoint import KIND as RELATIONAL
 from oclgen.relational_checkpoint import load_relational
+from oclgen.search.context import replay
 from oclgen.support.files import read_json
 
 
@@ -39,27 +40,16 @@ def open_policy(folder: Path) -> ModelPolicy:
 
 def chain(policy: Policy, task: PddlTask, settings: Generation, rng: random.Random) -> tuple[bool, list[int]]:
     """Whether the goal was reached, and the valid length of every rollout on the way."""
-    state: State | None = task.initial_state
+    state: State = task.initial_state
     lengths: list[int] = []
     for _ in range(settings.links):
-        assert state is not None
         if task.is_goal(state):
             return True, lengths
-        rollouts = policy.rollouts(task, [state], settings.samples, rng)[0]
-        ends = [replay(task, state, [step.action for step in rollout]) for rollout in rollouts]
-        lengths += [length for _, length in ends]
-        state, length = max(ends, key=lambda end: (task.is_goal(end[0]), end[1]))
-        if length == 0:
+        [rollouts] = policy.rollouts(task, [state], settings.samples, rng)
+        trajectories = [replay(task, state, rollout) for rollout in rollouts]
+        lengths += [len(trajectory.steps) for trajectory in trajectories]
+        longest = max(trajectories, key=lambda trajectory: (trajectory.reaches_goal, len(trajectory.steps)))
+        if not longest.steps:
             return False, lengths
+        state = longest.states[-1]
     return task.is_goal(state), lengths
-
-
-def replay(task: PddlTask, state: State, actions: Sequence[tuple[str, ...]]) -> tuple[State, int]:
-    """The state after the valid beginning of a rollout (up to the goal), and its length."""
-    length = 0
-    for action in actions:
-        following = None if task.is_goal(state) else task.apply(state, action)
-        if following is None:
-            break
-        state, length = following, length + 1
-    return state, length

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
+from oclgen.data.attempts import Attempt, run_attempt
 from oclgen.data.dataset import Row
-from oclgen.errors import UnsupportedError
-from oclgen.planner import solve
 from oclgen.support.parallel import run_unordered
 
 METHODS = ("best-of-n", "oclgen")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class EvaluationJob:
     model: Path
     domain_text: str
     row: Row
@@ -24,7 +23,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EvaluationResult:
     """Length of the best plan, if any; `teacher` is that of the teacher's."""
 
     problem: int
@@ -33,45 +32,37 @@ class Answer:
     teacher: int
 
 
-def ask(question: Question) -> Answer:
-    row = question.row
-    try:
-        result = solve(
-            question.domain_text,
-            row.problem,
-            time_limit=question.seconds,
-            method=question.method,
-            model=question.model,
-            seed=question.seed,
-        )
-    except UnsupportedError:
-        return Answer(row.id, question.method, None, row.length)
-    return Answer(row.id, question.method, len(result.plan) if result.plan is not None else None, row.length)
+def evaluate_one(job: EvaluationJob) -> EvaluationResult:
+    row = job.row
+    attempt = Attempt(job.domain_text, row.problem, job.method, job.model, seconds=job.seconds, seed=job.seed)
+    result = run_attempt(attempt)
+    length = None if result is None or result.plan is None else len(result.plan)
+    return EvaluationResult(row.id, job.method, length, row.length)
 
 
-def examine(
+def evaluate(
     model: Path, domain_text: str, rows: Iterable[Row], seconds: float, workers: int, seed: int
-) -> Iterator[Answer]:
+) -> Iterator[EvaluationResult]:
     """Each problem by the policy alone and by the search, `seconds` each."""
-    questions = (Question(model, domain_text, row, method, seconds, seed) for row in rows for method in METHODS)
-    return run_unordered(ask, questions, workers)
+    jobs = (EvaluationJob(model, domain_text, row, method, seconds, seed) for row in rows for method in METHODS)
+    return run_unordered(evaluate_one, jobs, workers)
 
 
-def table(answers: Sequence[Answer], seconds: float) -> str:
+def table(results: Sequence[EvaluationResult], seconds: float) -> str:
     """Completion, and lengths on the problems that every method solved."""
-    problems = {answer.problem for answer in answers}
+    problems = {result.problem for result in results}
     if not problems:
         return "the teacher solved none of the problems held out: nothing to compare with"
-    unsolved = {answer.problem for answer in answers if answer.length is None}
+    unsolved = {result.problem for result in results if result.length is None}
     common = problems - unsolved
     lines = [f"{len(problems)} problems held out, {seconds:.0f} s each; lengths over the {len(common)} that all solved"]
     lines.append(f"{'method':<12}{'solved':>8}{'mean length':>13}")
-    taught = [answer.teacher for answer in answers if answer.method == METHODS[0] and answer.problem in common]
-    lines.append(line("teacher", len(problems), len(problems), taught))
+    teacher_lengths = [result.teacher for result in results if result.method == METHODS[0] and result.problem in common]
+    lines.append(line("teacher", len(problems), len(problems), teacher_lengths))
     for method in METHODS:
-        own = [answer for answer in answers if answer.method == method]
-        solved = sum(answer.length is not None for answer in own)
-        lengths = [answer.length for answer in own if answer.problem in common and answer.length is not None]
+        own = [result for result in results if result.method == method]
+        solved = sum(result.length is not None for result in own)
+        lengths = [result.length for result in own if result.problem in common and result.length is not None]
         lines.append(line(method, solved, len(problems), lengths))
     return "\n".join(lines)
 

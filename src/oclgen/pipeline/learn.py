@@ -5,7 +5,6 @@ folder has a generator). Most of the rest trains the policy, then the heuristic;
 neither has seen. Everything lies in OUT/work, and the same command again goes on where the last one stopped.
 """
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
@@ -27,17 +26,17 @@ from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.train import train
 from oclgen.pddl.domain import read_domain
 from oclgen.pddl.problem import read_problem
-from oclgen.pipeline.evaluation import METHODS, examine, table
+from oclgen.pipeline.evaluation import METHODS, evaluate, table
 from oclgen.pipeline.sizes import heuristic_settings, policy_settings
-from oclgen.support.files import read_json, write_text
+from oclgen.support.files import read_json, write_json, write_text
 from oclgen.support.settings import format_duration
 
 DATA_SHARE = 0.25
-POLICY_SHARE, HEURISTIC_SHARE = 0.65, 0.25  # of what data leaves over; the rest is for the examination
+POLICY_SHARE, HEURISTIC_SHARE = 0.65, 0.25  # of what data leaves over; the rest is for the evaluation
 DRAWN = 1_000_000
 """More problems than a generator will be asked for; the time ends first."""
 MOST_HELD_OUT = 50
-MOST_SECONDS = 10.0  # for each problem of the examination
+MOST_SECONDS = 10.0  # for each problem of the evaluation
 LEAST_PROBLEMS = 10
 MEMORY_LIMIT = 4 << 30
 SOLVE = """# Search settings that suit this model; any of them can be changed here.
@@ -48,7 +47,7 @@ percentile = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class LearnRequest:
     """What the user asked for."""
 
     name: str
@@ -66,57 +65,57 @@ class Lesson:
         return self.work / "data"
 
 
-def learn(lesson: Lesson, say: Callable[[str], None]) -> bool:
+def learn(request: LearnRequest, say: Callable[[str], None]) -> bool:
     """Make or finish the model; false if it was interrupted on the way."""
-    lesson.work.mkdir(parents=True, exist_ok=True)
-    spent = gather(lesson, say)
-    data = dataset.open_dataset(lesson.data)
-    vocabulary = make_vocabulary(lesson, data)
-    rest = max(1.0, lesson.seconds - spent)
-    for settings in recipes(lesson, data, vocabulary, rest):
-        run = lesson.work / settings.kind
+    request.work.mkdir(parents=True, exist_ok=True)
+    spent = gather(request, say)
+    data = dataset.open_dataset(request.data)
+    vocabulary = make_vocabulary(request, data)
+    rest = max(1.0, request.seconds - spent)
+    for settings in recipes(request, data, vocabulary, rest):
+        run = request.work / settings.kind
         outcome = train(settings, run, resume=(run / "state.pt").exists())
         if outcome.reason == "interrupted":
             return False
-        ship(run / "best", lesson.out / settings.kind)
-    max_tokens = read_settings(lesson.work / "policy" / "settings.json").model.max_plan - 1
-    write_text(lesson.out / "solve.toml", SOLVE.format(max_tokens=max_tokens))
+        ship(run / "best", request.out / settings.kind)
+    max_tokens = read_settings(request.work / "policy" / "settings.json").model.max_plan - 1
+    write_text(request.out / "solve.toml", SOLVE.format(max_tokens=max_tokens))
     return True
 
 
-def gather(lesson: Lesson, say: Callable[[str], None]) -> float:
+def gather(request: LearnRequest, say: Callable[[str], None]) -> float:
     """Problems with plans, until there are no more or their share of the time is over; returns seconds spent."""
-    clock = lesson.work / "clock.json"
+    clock = request.work / "clock.json"
     past = read_json(clock) if clock.exists() else {}
     spent = before = float(past.get("data", 0.0))
-    limit = DATA_SHARE * lesson.seconds
+    limit = DATA_SHARE * request.seconds
     started = time.monotonic()
     if max(before, float(past.get("complete_for", 0.0))) < limit:
-        say(f"data: the teacher solves problems of {lesson.name} for up to {format_duration(limit - before)}")
-        with closing(lectures(lesson, limit)) as tallies:
+        say(f"data: the teacher solves problems of {request.name} for up to {format_duration(limit - before)}")
+        with closing(collecting(request, limit)) as tallies:
             for _ in tallies:
                 spent = before + time.monotonic() - started
-                write_text(clock, json.dumps({"data": spent}))
+                write_json(clock, {"data": spent})
                 if spent > limit:
                     break
-        decide_all(lesson.data)
-        write_text(clock, json.dumps({"data": spent, "complete_for": limit}))
-    counts = Counter(row["split"] for row in columns(lesson.data, ["split"]))
+        decide_all(request.data)
+        write_json(clock, {"data": spent, "complete_for": limit})
+    counts = Counter(row["split"] for row in columns(request.data, ["split"]))
     say(f"data: {', '.join(f'{count} {split}' for split, count in counts.items())}")
     return spent
 
 
-def lectures(lesson: Lesson, limit: float) -> Generator[Tally]:
-    source = problems(lesson.name, lesson.seed, ())
-    if (lesson.data / "recipe.json").exists():
-        stored = read_recipe(lesson.data)
+def collecting(request: LearnRequest, limit: float) -> Generator[Tally]:
+    source = problems(request.name, request.seed, ())
+    if (request.data / "recipe.json").exists():
+        stored = read_recipe(request.data)
         val, test, time_limit = stored["val"], stored["test"], stored["time_limit"]
     else:
-        val, test = split_sizes(lesson.name)
+        val, test = split_sizes(request.name)
         time_limit = min(300.0, max(10.0, limit / 20))
     teacher = TeacherSettings("lama-first", time_limit, MEMORY_LIMIT, source.translate_options)
     yield from collect(
-        source, lesson.data, teacher, count=DRAWN, val=val, test=test, seed=lesson.seed, workers=lesson.workers
+        source, request.data, teacher, count=DRAWN, val=val, test=test, seed=request.seed, workers=request.workers
     )
 
 
@@ -132,11 +131,11 @@ def split_sizes(name: str) -> tuple[int, int]:
     return share, share
 
 
-def make_vocabulary(lesson: Lesson, data: Dataset) -> Path:
+def make_vocabulary(request: LearnRequest, data: Dataset) -> Path:
     """From the folder's defaults, or with room for half as many objects again as the largest problem has."""
-    path = lesson.work / "vocabulary.json"
+    path = request.work / "vocabulary.json"
     if not path.exists():
-        defaults = problems(lesson.name, lesson.seed, ()).defaults
+        defaults = problems(request.name, request.seed, ()).defaults
         info = read_domain(data.domain_text)
         if defaults is not None:
             encoding = defaults.encoding.as_table()
@@ -147,29 +146,30 @@ def make_vocabulary(lesson: Lesson, data: Dataset) -> Path:
     return path
 
 
-def recipes(lesson: Lesson, data: Dataset, vocabulary: Path, seconds: float) -> Iterator[TrainingSettings]:
+def recipes(request: LearnRequest, data: Dataset, vocabulary: Path, seconds: float) -> Iterator[TrainingSettings]:
     """Settings of both models; those of a run that has begun stay as they are."""
     words = Vocabulary.from_json(vocabulary.read_text(encoding="utf-8"))
-    stores = [open_store(data, split, words, lesson.workers) for split in ("train", "val")]
-    policy = begun(lesson, policy_settings(lesson.data, vocabulary, words, stores, POLICY_SHARE * seconds, lesson.seed))
+    stores = [open_store(data, split, words, request.workers) for split in ("train", "val")]
+    asked = policy_settings(request.data, vocabulary, words, stores, POLICY_SHARE * seconds, request.seed)
+    policy = begun(request, asked)
     yield policy
-    trained = lesson.work / "policy" / "best"
-    yield begun(lesson, heuristic_settings(policy, trained, stores, HEURISTIC_SHARE * seconds))
+    trained = request.work / "policy" / "best"
+    yield begun(request, heuristic_settings(policy, trained, stores, HEURISTIC_SHARE * seconds))
 
 
-def begun(lesson: Lesson, settings: TrainingSettings) -> TrainingSettings:
+def begun(request: LearnRequest, settings: TrainingSettings) -> TrainingSettings:
     """The settings that a run began with, if it did."""
-    folder = lesson.work / settings.kind
+    folder = request.work / settings.kind
     return read_settings(folder / "settings.json") if (folder / "state.pt").exists() else settings
 
 
-def report(lesson: Lesson) -> str:
+def report(request: LearnRequest) -> str:
     """Solve the problems held out and tell how it went; also kept in summary.json."""
-    data = dataset.open_dataset(lesson.data)
+    data = dataset.open_dataset(request.data)
     rows = [row for row in data.rows("test") if row.length >= 0]
     share = 1 - DATA_SHARE - POLICY_SHARE * (1 - DATA_SHARE) - HEURISTIC_SHARE * (1 - DATA_SHARE)
-    budget = share * lesson.seconds * lesson.workers / (len(METHODS) * max(1, len(rows)))
+    budget = share * request.seconds * request.workers / (len(METHODS) * max(1, len(rows)))
     seconds = min(MOST_SECONDS, max(1.0, budget))
-    answers = list(examine(lesson.out, data.domain_text, rows, seconds, lesson.workers, lesson.seed))
-    write_text(lesson.out / "summary.json", json.dumps([asdict(answer) for answer in answers], indent=1) + "\n")
-    return table(answers, seconds)
+    results = list(evaluate(request.out, data.domain_text, rows, seconds, request.workers, request.seed))
+    write_json(request.out / "summary.json", [asdict(result) for result in results], indent=1)
+    return table(results, seconds)

@@ -24,7 +24,7 @@ CHANGEABLE = ("n_loop", "policy", "heuristic")
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """Problems with a teacher's plan: of a data set, or of a domain, drawn and taught as `oclgen data` does it."""
+    """Problems with a teacher's plan: of a data set, or of a domain, drawn and solved as by `oclgen data`."""
 
     path: str = ""  # folder of the data set
     domain: str = ""  # or the domain to draw from, into the loop's own folder

@@ -12,7 +12,7 @@ PLAN = (("stack", "b1", "b2"), ("wait",))
 
 def test_a_plan_is_written_one_action_a_line_with_its_cost_last() -> None:
     assert format_plan(PLAN) == "(stack b1 b2)\n(wait)\n; cost = 2 (unit cost)\n"
-    assert format_plan((), "general") == "; cost = 0 (general cost)\n"
+    assert format_plan(()) == "; cost = 0 (unit cost)\n"
 
 
 def test_what_is_written_is_read_back() -> None:

@@ -34,22 +34,22 @@ def read_plan(path: Path) -> Plan:
     return parse_plan(origin.text, origin.name)
 
 
-def format_plan(plan: Plan, cost_kind: str = "unit") -> str:
+def format_plan(plan: Plan) -> str:
     steps = "".join(f"({' '.join(action)})\n" for action in plan)
-    return f"{steps}; cost = {len(plan)} ({cost_kind} cost)\n"
+    return f"{steps}; cost = {len(plan)} (unit cost)\n"
 
 
 def is_complete(text: str) -> bool:
-    """Whether the writer came to the end: the cost line is there."""
+    """Whether the file has its last line, the cost."""
     return COST.search(text) is not None
 
 
-def write_plan(path: Path, plan: Plan, cost_kind: str = "unit") -> None:
+def write_plan(path: Path, plan: Plan) -> None:
     """Written beside its place, then renamed, so that no reader ever sees half a plan.
 
     What is not a plain file (a pipe, /dev/null) is written to as it is.
     """
-    text = format_plan(plan, cost_kind)
+    text = format_plan(plan)
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")

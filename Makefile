@@ -5,12 +5,12 @@ PIP := -m pip install --quiet --disable-pip-version-check
 
 DOMAINS := blocksworld logistics labyrinth sokoban
 
-.PHONY: demo test models $(DOMAINS:%=model-%) lint types unit base clean
+.PHONY: demo test models $(DOMAINS:%=model-%) lint types docs unit base clean
 
 demo: .venv/stamp  ## solve one problem of each domain and show the plans
 	.venv/bin/oclgen demo
 
-test: lint types unit base  ## everything that must hold before a change lands
+test: lint types docs unit base  ## everything that must hold before a change lands
 
 models: $(DOMAINS:%=model-%)  ## make the shipped models anew: hours, resumable; see scripts/make_model.sh
 
@@ -23,6 +23,9 @@ lint: .venv-dev/stamp
 
 types: .venv-dev/stamp
 	.venv-dev/bin/mypy
+
+docs: .venv-dev/stamp  ## the documents as a site in build/site; a warning is an error
+	NO_MKDOCS_2_WARNING=1 .venv-dev/bin/mkdocs build --strict --quiet
 
 unit: .venv-dev/stamp
 	OMP_NUM_THREADS=1 .venv-dev/bin/pytest -n 2 --dist worksteal

@@ -16,7 +16,8 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-FLAGS = ["-std=gnu11", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wno-psabi"]
+FLAGS = ["-std=gnu11", "-O3", "-fvisibility=hidden", "-Wall", "-Wno-psabi"]
+FLAGS += [] if os.name == "nt" else ["-fPIC"]
 FAST = ["-mavx2", "-mfma"]
 
 
@@ -66,7 +67,7 @@ class BuildKernel(build_ext):
         return str(target)
 
     def get_ext_filename(self, ext_name: str) -> str:
-        return str(Path(*ext_name.split("."))) + ".so"
+        return str(Path(*ext_name.split("."))) + (".dll" if os.name == "nt" else ".so")  # macOS loads .so, too
 
 
 class PlatformWheel(bdist_wheel):

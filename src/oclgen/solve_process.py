@@ -15,11 +15,12 @@ from typing import Any
 import psutil
 
 from oclgen import output
-from oclgen.errors import ExitCode, OclgenError
+from oclgen.errors import ExitCode, InputError, OclgenError
 from oclgen.interfaces import Plan
 from oclgen.pddl.plan_file import read_plan
 from oclgen.planner import Prepared, is_anytime, prepare
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, exit_code, run
+from oclgen.search_dump import SearchDump
 from oclgen.support.files import write_json
 from oclgen.support.provenance import versions
 
@@ -49,6 +50,8 @@ class SolveRequest:
     json_file: Path | None
     plan: Path | None = None
     """A plan to start from."""
+    search_tree_dump: str | None = None
+    """Where VS Code's search debugger listens."""
 
 
 def seconds_since_process_start() -> float:
@@ -77,6 +80,7 @@ class SolveRun:
         self.live = output.LiveLine(self.budget, self.counters)
         self.files = output.PlanFiles(request.plan_file)
         self.start = None if request.plan is None else read_plan(request.plan)
+        self.dump = None if request.search_tree_dump is None else SearchDump(request.search_tree_dump)
         self.plan: Plan | None = None
         self.trace: list[tuple[float, int]] = []
         self.prepared: Prepared | None = None
@@ -98,7 +102,10 @@ class SolveRun:
             if prepared.note is not None:
                 with self.live.hidden():
                     print(prepared.note, flush=True)
-            plans = prepared.plans(self.budget, self.counters, request.random_seed, start=self.start)
+            if self.dump is not None and prepared.method != "oclgen":
+                raise InputError(f"--search-tree-dump needs method oclgen, not {prepared.method}")
+            observer = None if self.dump is None else self.dump.watch
+            plans = prepared.plans(self.budget, self.counters, request.random_seed, observer, self.start)
             return run(plans, self.budget, self.counters, self.improve)
 
     def improve(self, plan: Plan) -> None:
@@ -121,6 +128,8 @@ class SolveRun:
         self.live.stop()
         lines = output.plan_lines(self.plan) if self.plan is not None else []
         lines += output.statistics_lines(self.counters, search_seconds, total)
+        if self.dump is not None:
+            lines += [self.dump.finish(self.budget.seconds_left())]
         lines += [output.ending_line(self.plan, ending), f"search exit code: {code}"]
         lines += output.editor_lines(self.plan) if self.plan is not None else []
         print("\n".join(lines), flush=True)

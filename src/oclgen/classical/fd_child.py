@@ -51,9 +51,20 @@ def fast_downward(parent: str, memory: str, build: str, sas_file: str, *argument
     split = arguments.index("--")
     translate_or_exit([*arguments[:split], "--sas-file", sas_file])
     sys.stdout.flush()
-    os.dup2(os.open(sas_file, os.O_RDONLY), 0)
+    become_search(build, sas_file, arguments[split + 1 :])
+
+
+def become_search(build: str, sas_file: str, arguments: tuple[str, ...]) -> None:
+    """Go on as the search. Windows has no `exec` that keeps the process, so there it is a child and this one waits."""
+    task = os.open(sas_file, os.O_RDONLY)
+    if os.name == "nt":
+        import subprocess
+
+        command = [os.path.join(build, "downward.exe"), *arguments]  # noqa: PTH118
+        sys.exit(subprocess.run(command, stdin=task, check=False).returncode)
+    os.dup2(task, 0)
     binary = os.path.join(build, "downward")  # noqa: PTH118 (pathlib is slow to import here)
-    os.execv(binary, [binary, *arguments[split + 1 :]])
+    os.execv(binary, [binary, *arguments])
 
 
 if __name__ == "__main__":

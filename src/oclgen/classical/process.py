@@ -1,19 +1,20 @@
 """A planner in a child process: its plan files, its output, its limits, and why it ended."""
 
 import os
-import selectors
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 
 from oclgen.classical.fd_child import TRANSLATE_INPUT_ERROR
 from oclgen.errors import OclgenError, PddlError, UnsupportedError
 from oclgen.interfaces import Plan
 from oclgen.pddl.plan_file import is_complete, parse_plan
 from oclgen.search.anytime import Budget, Ending
+from oclgen.support.processes import KILLED, kill_tree
 
 LOOK_SECONDS = 0.05
 """How often limits and plan files are checked while the child is silent."""
@@ -29,7 +30,7 @@ ENDINGS = {
     22: Ending.MEMORY,
     23: Ending.TIME,
     24: Ending.TIME,
-    -signal.SIGKILL: Ending.MEMORY,  # not by us: the system ran out of memory
+    KILLED: Ending.MEMORY,  # not by us: the system ran out of memory
 }
 
 
@@ -41,24 +42,34 @@ class Process:
     child: subprocess.Popen[bytes]
     output: str = ""
     ending: Ending | None = None
+    reader: Thread | None = None
 
     def running(self, budget: Budget) -> Iterator[None]:
         """Yield when the child reports a plan or has been silent for a while, and once more when it has ended."""
-        assert self.child.stdout is not None
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.child.stdout, selectors.EVENT_READ)
-            while not budget.exhausted():
-                if selector.select(LOOK_SECONDS):
-                    text = os.read(self.child.stdout.fileno(), 1 << 16)
-                    if not text:
-                        self.child.wait()
-                        break
-                    self.output = (self.output + text.decode(errors="replace"))[-OUTPUT_TAIL:]
-                    if PLAN_SAVED not in text:
-                        continue
+        printed: SimpleQueue[bytes] = SimpleQueue()
+        self.reader = Thread(target=self._read, args=(printed,), daemon=True)
+        self.reader.start()
+        while not budget.exhausted():
+            try:
+                text = printed.get(timeout=LOOK_SECONDS)
+            except Empty:
+                yield
+                continue
+            if not text:
+                self.child.wait()
+                break
+            self.output = (self.output + text.decode(errors="replace"))[-OUTPUT_TAIL:]
+            if PLAN_SAVED in text:
                 yield
         self.kill()
         yield
+
+    def _read(self, printed: "SimpleQueue[bytes]") -> None:
+        """Hand on what the child prints, then an empty text. (Windows cannot wait for a pipe with a time limit.)"""
+        assert self.child.stdout is not None
+        while text := os.read(self.child.stdout.fileno(), 1 << 16):
+            printed.put(text)
+        printed.put(b"")
 
     def new_plans(self) -> Iterator[Plan]:
         """Plans whose files are complete by now, in the order they were found."""
@@ -70,9 +81,9 @@ class Process:
 
     def kill(self) -> None:
         """End the whole process group, if it has not ended, and collect it."""
-        if self.child.poll() is None:
-            os.killpg(self.child.pid, signal.SIGKILL)
-            self.child.wait()
+        kill_tree(self.child)
+        if self.reader is not None:
+            self.reader.join()
         if self.child.stdout is not None:
             self.child.stdout.close()
 

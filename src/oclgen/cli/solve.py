@@ -53,6 +53,11 @@ from oclgen.errors import InputError
     help="Best plan; improving plans go to PLAN_FILE.1, .2, ...",
 )
 @click.option("--plan", type=click.Path(path_type=Path), help="Start from this plan; only shorter ones are looked for.")
+@click.option(
+    "--search-tree-dump",
+    metavar="URL",
+    help="Post states and plans to VS Code's search debugger, http://localhost:PORT.",
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the whole record of the run here.")
 def command(files: tuple[Path, ...], overrides: tuple[str, ...], device: str, **options: object) -> int:
     """Find a plan for PROBLEM and keep shortening it until the time is up.

@@ -4,6 +4,7 @@ Calls release the interpreter lock and share nothing, so threads may run several
 """
 
 import ctypes
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from oclgen.errors import InputError
 
-LIBRARY = Path(__file__).with_name("libkernel.so")
+LIBRARY = Path(__file__).with_name("libkernel.dll" if os.name == "nt" else "libkernel.so")
 PANEL = 16
 NETWORKS = ("gpt2", "bert", "relational")
 """As kernel.h numbers them."""

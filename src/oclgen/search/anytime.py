@@ -73,6 +73,10 @@ class Budget:
     def elapsed(self) -> float:
         return time.monotonic() - self.started
 
+    def seconds_left(self) -> float | None:
+        """Until the time limit; None where there is none."""
+        return None if self.seconds is None else max(0.0, self.seconds - self.elapsed())
+
     def start_search(self) -> None:
         """Mark the end of parsing and loading."""
         self.search_started = self.elapsed()

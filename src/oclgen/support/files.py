@@ -7,6 +7,7 @@ a crash can tear only the last line; it is cut off when the file is opened again
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -168,11 +169,16 @@ def json_line(line: Mapping[str, Any]) -> bytes:
 
 def try_lock(path: Path) -> TextIO | None:
     """An exclusive lock on a file, held until it is closed or this process ends; None where another process has it."""
-    import fcntl  # Unix only; what does not lock runs elsewhere, too
-
     lock = path.open("a")
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
         return None

@@ -46,12 +46,13 @@ ALLOWED = {
     "pipeline": TRAINING,
     "bench": SOLVING | MODELS | {"data"},
     "report": SOLVING | {"bench"},
-    "cli": TRAINING | {"solve_process", "demo", "mcp_server", "improve", "pipeline", "bench", "report"},
+    "serve": SOLVING,
+    "cli": TRAINING | {"solve_process", "demo", "mcp_server", "improve", "pipeline", "bench", "report", "serve"},
     "__main__": {"cli"},
     "__init__": {"planner", "loaded_model"},
 }
 """Every layer, from the bottom to the top, with the layers that it may import."""
-BY_NAME = {("inference", "learn"), ("bench", "__main__"), ("mcp_server", "__main__")}
+BY_NAME = {("inference", "learn"), ("bench", "__main__"), ("mcp_server", "__main__"), ("serve", "__main__")}
 """Layers above that are used at run time only: the engine on torch, if it is asked for, and `oclgen solve` as a child
 process."""
 TORCH = {"torch", "transformers", "accelerate"}

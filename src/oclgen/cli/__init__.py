@@ -25,6 +25,7 @@ VERBS = {
     "learn": "From a folder with a domain and problems to a ready model.",
     "bench": "Run methods on problems as a config declares; one record per run.",
     "merge": "Join the records of a benchmark that was run in parts.",
+    "serve": "A page and web services for editors: watch plans get shorter.",
     "report": "Tables and figures from a benchmark's records.",
 }
 
@@ -91,6 +92,7 @@ def missing_extra(module: str) -> str | None:
     extras = {
         "teach": ("up_fast_downward", "fast_downward", "pyarrow"),
         "learn": ("torch", "transformers", "tensorboard"),
+        "serve": ("fastapi", "uvicorn", "pydantic", "starlette"),
         "bench": ("scipy", "pandas", "matplotlib", "jinja2"),
         "up": ("unified_planning",),
         "mcp": ("mcp",),

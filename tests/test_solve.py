@@ -254,7 +254,7 @@ def test_a_search_that_returns_while_the_watchdog_reports_waits_for_it(problem: 
         "def late(run):\n"
         "    while run.budget.elapsed() < 1.5: time.sleep(0.01)\n"
         "    return SearchResult(None, Ending.TIME, (), Counters(), 1.5)\n"
-        "def slow(): time.sleep(1.5); return {}\n"
+        "def slow(*_): time.sleep(1.5); return {}\n"
         "solve_process.SolveRun.search, solve_process.versions = late, slow\n"
         f"main(['solve', '{problem}', '--overall-time-limit', '1s', '--json', '{tmp_path}/record', "
         f"'--plan-file', '{tmp_path}/plan'])"

@@ -63,14 +63,37 @@ static int find_spans(const model *m, int layer, int rows, const segment *const 
     return count;
 }
 
+/* scores[j] = biases[steps[j]]. */
+static void look_up(const float *biases, const int8_t *steps, int length, float *scores) {
+    int j = 0;
+#if defined(__AVX2__)
+    /* four tables of eight, chosen by the bits of the number of steps; the last entry has a bit of its own */
+    const __m256 near = _mm256_loadu_ps(biases), middle = _mm256_loadu_ps(biases + 8);
+    const __m256 far = _mm256_loadu_ps(biases + 16), farther = _mm256_loadu_ps(biases + 24);
+    const __m256 last = _mm256_set1_ps(biases[STEPS - 1]);
+    for (; j + LANES <= length; j += LANES) {
+        const __m256i at = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(steps + j)));
+        const __m256 bit3 = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28));
+        const __m256 bit4 = _mm256_castsi256_ps(_mm256_slli_epi32(at, 27));
+        const __m256 bit5 = _mm256_castsi256_ps(_mm256_slli_epi32(at, 26));
+        const __m256 low = _mm256_blendv_ps(_mm256_permutevar8x32_ps(near, at),
+                                            _mm256_permutevar8x32_ps(middle, at), bit3);
+        const __m256 high = _mm256_blendv_ps(_mm256_permutevar8x32_ps(far, at),
+                                             _mm256_permutevar8x32_ps(farther, at), bit3);
+        _mm256_storeu_ps(scores + j, _mm256_blendv_ps(_mm256_blendv_ps(low, high, bit4), last, bit5));
+    }
+#endif
+    for (; j < length; j++)
+        scores[j] = biases[steps[j]];
+}
+
 /* Scores begin at the bias of their distances, or at zero. */
 static void begin_scores(const float *biases, const int8_t *steps, int length, int columns, float *scores) {
     if (!biases || !steps) {
         memset(scores, 0, sizeof(float) * columns);
         return;
     }
-    for (int j = 0; j < length; j++)
-        scores[j] = biases[steps[j]];
+    look_up(biases, steps, length, scores);
     memset(scores + length, 0, sizeof(float) * (columns - length));
 }
 

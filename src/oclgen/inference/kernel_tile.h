@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #define GLUE(name, variant) name##_##variant
 #define EXPAND(name, variant) GLUE(name, variant)

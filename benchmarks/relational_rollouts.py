@@ -55,6 +55,13 @@ def by_solve(domain: str, problem: str, model: LoadedModel, seconds: float) -> i
 METHODS: dict[str, FirstPlan] = {"chain": by_chain, "solve": by_solve}
 
 
+def timed(method: FirstPlan, domain: str, problem: str, model: LoadedModel, seconds: float) -> tuple[float, int | None]:
+    """Seconds taken and length of the first plan."""
+    started = time.monotonic()
+    length = method(domain, problem, model, seconds)
+    return time.monotonic() - started, length
+
+
 def summary(results: list[tuple[float, int | None]]) -> dict[str, float]:
     solved = [(seconds, length) for seconds, length in results if length is not None]
     times = sorted(seconds for seconds, _ in solved)
@@ -86,10 +93,8 @@ def main() -> None:
     for method in options.method or METHODS:
         results = []
         for number, problem in enumerate(problems):
-            started = time.monotonic()
-            length = METHODS[method](spec.domain_text, problem, model, options.seconds)
-            results.append((time.monotonic() - started, length))
-            if length is None:
+            results.append(timed(METHODS[method], spec.domain_text, problem, model, options.seconds))
+            if results[-1][1] is None:
                 print(f"{method}: no plan for problem {number}", flush=True)
         print(json.dumps({"method": method} | summary(results)), flush=True)
 

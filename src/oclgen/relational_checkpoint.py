@@ -54,6 +54,8 @@ class RelationalSettings:
                 raise InputError(f"settings.json: {name} is {value!r}, must be a positive integer")
         if self.width % self.heads:
             raise InputError(f"settings.json: width {self.width} is not a multiple of heads {self.heads}")
+        if not isinstance(self.distances, bool):
+            raise InputError(f"settings.json: distances is {self.distances!r}, must be true or false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +106,11 @@ def read_relational_settings(path: Path) -> RelationalSettings:
 
 def check_relations(settings: RelationalSettings, schema: Schema, path: Path) -> None:
     known = set(schema.all_relations())
-    for relation in settings.relations:
+    for place, relation in enumerate(settings.relations):
         if relation not in known:
             raise InputError(f"{path}: relation {list(relation)} is not one of domain {schema.domain}")
+        if relation in settings.relations[:place]:
+            raise InputError(f"{path}: relation {list(relation)} is given twice")
 
 
 def relational_shapes(settings: RelationalSettings, schema: Schema) -> dict[str, Shape]:

@@ -24,10 +24,11 @@ def draw_task(domain: str, *settings: str, seed: int = 0) -> PddlTask:
 
 
 def random_walk(task: PddlTask, length: int, seed: int = 0) -> list[State]:
-    """States along actions drawn at random, the first one included."""
+    """States along actions drawn at random, the first one included; after a dead end the start again."""
     rng, states = random.Random(seed), [task.initial_state]
     while len(states) < length:
-        following = task.apply(states[-1], rng.choice(task.applicable(states[-1])))
+        actions = task.applicable(states[-1])
+        following = task.apply(states[-1], rng.choice(actions)) if actions else task.initial_state
         assert following is not None
         states.append(following)
     return states

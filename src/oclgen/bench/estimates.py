@@ -31,7 +31,7 @@ TAIL_SCALES = 20.0
 def estimate(
     model: LoadedModel, profile: str, heuristic: Heuristic, domain: Path, problem: Path
 ) -> dict[str, Any] | None:
-    """Mode, percentile and distribution; None for a problem that the model cannot encode.
+    """Mode, percentile and distribution; None for a problem that the model cannot encode. `heuristic` gives modes.
 
     The percentile is the one that searches with this model use under this profile.
     """
@@ -44,7 +44,7 @@ def estimate(
         return None
     return {
         "percentile": k,
-        "mode": float(distribution[0].argmax()),
+        "mode": heuristic.estimate(task, [task.initial_state])[0],
         "estimate": float(percentile(distribution, k)[0]),
         "distribution": [
             [cost, round(float(share), 5)] for cost, share in enumerate(distribution[0]) if share >= MIN_PROBABILITY

@@ -31,6 +31,9 @@ class RelationalBatchSettings:
     def __post_init__(self) -> None:
         if (self.tokens is None) == (self.examples is None):
             raise InputError("a batch is limited by tokens or by examples")
+        limits = (self.tokens, self.examples, self.window, self.positions)
+        if any(limit is not None and limit < 1 for limit in limits):
+            raise InputError("tokens, examples, window and positions must be positive")
 
 
 class RelationalExamples(BatchStream):

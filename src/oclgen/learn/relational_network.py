@@ -139,7 +139,7 @@ class RelationalNetwork(nn.Module):
         mask = hidden[:, None, None, :]
         for layer, block in enumerate(self.encoder.block):
             assert isinstance(block, Block)
-            x = block.relate(flat, atoms, batch["scale"])[place]
+            x = (block.relate(flat, atoms, batch["scale"]) if atoms else flat)[place]
             bias = mask
             if self.settings.distances:
                 bias = mask + self.distance(layer, batch["distances"])

@@ -43,7 +43,7 @@ ALLOWED = {
     "data": SOLVING | {"encoding", "checkpoint"},
     "learn": TASKS | MODELS | {"search", "data"},
     "improve": TRAINING,
-    "pipeline": TRAINING,
+    "pipeline": TRAINING | {"improve"},
     "bench": SOLVING | MODELS | {"data"},
     "report": SOLVING | {"bench"},
     "serve": SOLVING,

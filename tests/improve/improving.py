@@ -1,4 +1,4 @@
-"""A tiny Blocksworld loop: a clumsy teacher, networks that have learned next to nothing, searches of a few steps."""
+"""A tiny Blocksworld loop: a clumsy teacher, a network that has learned next to nothing, searches of a few steps."""
 
 from pathlib import Path
 
@@ -16,8 +16,7 @@ TINY = [
     "search.time_limit=''",
     "search.iterations=3",
     "search.settings={n_init = 1, samples = 4, decoding = 'applicable'}",
-    "policy.schedule.steps=4",
-    "heuristic.schedule.steps=4",
+    "relational.schedule.steps=4",
     "evaluation.samples=3",
 ]
 
@@ -27,9 +26,21 @@ def make_data(folder: Path) -> Path:
     return make_dataset(folder, 16, blocks="3")
 
 
+SMALL = ["model.layers=1", "model.width=16", "model.inner=32", "schedule.steps=12"]
+
+
 def make_model(folder: Path, data: Path) -> Path:
+    small = [*SMALL, "model.decoder_layers=1", "model.relation=8", "schedule.time=''", f"data.path={data}"]
+    recipe = read_training_settings(CONFIGS / "cpu" / "relational-blocksworld.toml", "relational", small)
+    train(recipe, folder / "training")
+    (folder / "training" / "best").rename(folder / "relational")
+    return folder
+
+
+def make_papers_model(folder: Path, data: Path) -> Path:
+    """A policy and a heuristic with a network each."""
     for kind in ("policy", "heuristic"):
-        small = ["model.layers=1", "model.width=16", "model.inner=32", "schedule.steps=12", f"data.path={data}"]
+        small = [*SMALL, "model.encoding=words", f"data.path={data}"]
         if kind == "policy":
             small.append("generation.problems=0")
         recipe = read_training_settings(CONFIGS / "smoke" / f"{kind}-blocksworld.toml", kind, small)

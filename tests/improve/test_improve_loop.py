@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import torch
 
-from oclgen.checkpoint import load_checkpoint
 from oclgen.cli import run as run_cli
 from oclgen.data import dataset
 from oclgen.data.dataset import Row
@@ -27,7 +26,8 @@ from oclgen.improve.training_data import best_searches, kept_length
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.validate import validate
 from oclgen.planner import solve
-from tests.improve.improving import SMOKE, make_data, make_model, tiny, tiny_overrides
+from oclgen.relational_checkpoint import load_relational
+from tests.improve.improving import CONFIGS, SMOKE, make_data, make_model, make_papers_model, tiny, tiny_overrides
 
 TWICE = ["n_loop=2", "problems.per_loop=12"]  # all there are: the second iteration meets the same problems
 
@@ -108,11 +108,10 @@ def test_validation_problems_are_the_same_in_each_iteration_and_only_judge(loop:
 
 
 def test_each_iteration_is_a_model_that_solves(loop: ImprovementLoop, model: Path) -> None:
-    weights = [load_checkpoint(loop.folder(number) / "policy").weights["token.weight"] for number in range(3)]
-    assert np.array_equal(weights[0], load_checkpoint(model / "policy").weights["token.weight"])
-    assert not np.array_equal(weights[0], weights[1]) and not np.array_equal(weights[1], weights[2])
-    costs = [load_checkpoint(loop.folder(number) / "heuristic").weights["cls"] for number in range(3)]
-    assert not np.array_equal(costs[0], costs[1])
+    for head in ("query.weight", "cost_out.weight"):
+        weights = [load_relational(loop.folder(number) / "relational").weights[head] for number in range(3)]
+        assert np.array_equal(weights[0], load_relational(model / "relational").weights[head])
+        assert not np.array_equal(weights[0], weights[1]) and not np.array_equal(weights[1], weights[2])
     row = next(loop.data.rows("test"))
     applicable = {"decoding": "applicable"}
     assert solve(
@@ -121,8 +120,8 @@ def test_each_iteration_is_a_model_that_solves(loop: ImprovementLoop, model: Pat
 
 
 def test_finetuning_starts_from_the_iteration_before(loop: ImprovementLoop) -> None:
-    settings = json.loads((loop.folder(2) / "training" / "policy" / "settings.json").read_text())
-    assert settings["run"]["initial"] == str(loop.folder(1) / "policy")
+    settings = json.loads((loop.folder(2) / "training" / "relational" / "settings.json").read_text())
+    assert settings["run"]["initial"] == str(loop.folder(1) / "relational")
 
 
 def test_the_loop_says_what_each_iteration_reached(loop: ImprovementLoop) -> None:
@@ -166,7 +165,7 @@ def test_the_papers_loop_learns_one_plan_per_problem_and_keeps_the_teachers_wher
 
 
 def test_monte_carlo_tree_search_can_be_the_method(data: Path, tmp_path: Path, model: Path) -> None:
-    mcts = ["search.method=mcts", "search.settings={samples = 2}", "extra.plans=1", "extra.states=0"]
+    mcts = ["search.method=mcts", "search.settings={samples = 2}", "search.oclgen={n_init = 2}"]
     loop = run_loop(tiny(data, "n_loop=1", *mcts, "problems.per_loop=3"), tmp_path / "out", model)
     assert all(each.counters is not None and each.counters["iterations"] for each in loop.searches(1) if each.length)
     assert table(loop, 1)["method"] == "mcts"
@@ -200,9 +199,27 @@ def test_a_killed_loop_goes_on_without_repeating_searches(data: Path, tmp_path: 
     undisturbed = run_loop(tiny(data, "n_loop=1", "problems.per_loop=12"), tmp_path / "whole", model)
     resumed = ImprovementLoop(undisturbed.settings, tmp_path / "out", 1)
     assert [row.plan for row in rows(resumed, 1)] == [row.plan for row in rows(undisturbed, 1)]
+    one, other = (load_relational(each.folder(1) / "relational").weights for each in (resumed, undisturbed))
+    assert all(np.allclose(one[name], other[name], atol=1e-6) for name in one)
+
+
+@pytest.mark.parametrize("config", ["paper/improve-blocksworld.toml", "cpu/improve-blocksworld.toml"])
+def test_the_shipped_recipes_start_with_monte_carlo_tree_search(
+    data: Path, tmp_path: Path, model: Path, config: str
+) -> None:
+    settings = read_settings(CONFIGS / config, ["search.method=mcts", f"problems.path={data}"])
+    reports = improve(settings, tmp_path / "out", model, workers=1)
+    assert any(isinstance(report, StageProgress) and report.stage.endswith("best of 10") for report in reports)
+
+
+def test_the_networks_of_the_papers_models_are_finetuned_each(data: Path, tmp_path: Path) -> None:
+    steps = [f"{kind}.schedule={{steps = 4}}" for kind in ("policy", "heuristic")]
+    start = make_papers_model(tmp_path / "model", data)
+    settings = tiny(data, "n_loop=1", "problems.per_loop=3", *steps, "policy.data.window=24")
+    loop = run_loop(settings, tmp_path / "out", start)
     for kind in ("policy", "heuristic"):
-        one, other = (load_checkpoint(each.folder(1) / kind).weights for each in (resumed, undisturbed))
-        assert all(np.allclose(one[name], other[name], atol=1e-6) for name in one)
+        before, after = (loop.folder(number) / kind / "weights.safetensors" for number in (0, 1))
+        assert before.read_bytes() != after.read_bytes()
 
 
 def test_a_loop_can_draw_its_own_problems(data: Path, tmp_path: Path, model: Path) -> None:
@@ -247,7 +264,7 @@ def test_a_loop_is_neither_overwritten_nor_changed(
     [
         ("search.settings={beam = 3}", "unknown setting 'beam'"),
         ("evaluation.settings={beam = 3}", "unknown setting 'beam'"),
-        ("policy.data.window=30", "policy.data.window is 30, but 80 plan positions hold 26"),
+        ("relational.data.window=30", "relational.data.window is 30, but 80 plan positions hold 26"),
         ("problems.path=/nowhere", "/nowhere: not a data set"),
         ("problems.path=''", "no problems: give --data DIR"),
     ],
@@ -260,9 +277,9 @@ def test_what_cannot_work_is_refused_before_the_first_search(
 
 
 def test_a_loop_needs_a_whole_model(data: Path, tmp_path: Path, model: Path) -> None:
-    shutil.copytree(model / "policy", tmp_path / "half" / "policy")
-    with pytest.raises(InputError, match="heuristic: no such checkpoint folder"):
-        run_loop(tiny(data), tmp_path / "out", tmp_path / "half")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no such model folder"):
+        run_loop(tiny(data), tmp_path / "out", tmp_path / "empty")
     assert not (tmp_path / "out").exists()
 
 

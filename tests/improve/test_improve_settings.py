@@ -18,7 +18,7 @@ def test_every_shipped_recipe_is_valid(path: Path) -> None:
 def test_the_papers_recipes_do_nothing_beyond_the_paper(path: Path) -> None:
     settings = read_settings(path)
     assert settings.extra == ExtraExamples()
-    assert (settings.search.profile, settings.search.settings) == ("paper", {"depth_selection": "uniform"})
+    assert (settings.search.profile, settings.search.in_force) == ("paper", {"depth_selection": "uniform"})
     assert (settings.n_loop, settings.problems.per_loop, settings.problems.test) == (3, 3000, 1000)
     assert (settings.evaluation.samples, settings.evaluation.links) == (10, 1)
     assert {settings.policy.optimizer.lr, settings.heuristic.optimizer.lr} == {1e-5}
@@ -34,7 +34,7 @@ def test_the_papers_recipes_do_nothing_beyond_the_paper(path: Path) -> None:
         ("n_loop=0", "n_loop must be > 0"),
         ("problems.per_loop=0", "problems: all numbers must be > 0"),
         ("search.method=astar", "search.method must be one of oclgen, mcts"),
-        ("search.method=mcts", "need search.method oclgen"),
+        ("relational.data.window=0", "relational.data.window must be > 0"),
         ("search={method = 'oclgen', time_limit = ''}", "give time_limit or iterations"),
         ("search.time_limit=3", "time_limit must be of type str, not 3"),
         ("extra.plans=0", "extra.plans must be > 0"),

@@ -1,92 +1,135 @@
-"""`oclgen learn` on a user's folder, with the user's own names."""
+"""`oclgen learn` on users' folders, whole."""
 
+import errno
 import json
+import os
 import re
-import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-from oclgen.checkpoint import load_checkpoint
 from oclgen.cli import run as run_cli
-from oclgen.domains import catalog
-from oclgen.encoding import Vocabulary
-from oclgen.pddl.plan_file import format_plan
-from oclgen.pddl.task import PddlTask
-from oclgen.pipeline.evaluation import EvaluationResult, table
-from oclgen.pipeline.sizes import network_size
+from oclgen.pipeline import clock, learn, loops
 from oclgen.planner import solve
-from tests.data.toy_data import naive_plan
+from oclgen.relational_checkpoint import load_relational
+from tests.pipeline.users_folder import harbour, lamp
 
 
-def users_folder(folder: Path, problems: int) -> Path:
-    """Blocksworld as somebody else would have it: another domain name, crates, and plans of his own."""
-    spec = catalog.load("blocksworld")
-    domain = spec.domain_text.replace("blocksworld-4ops", "harbour")
-    (folder / "training").mkdir(parents=True)
-    (folder / "training_plans").mkdir()
-    (folder / "domain.pddl").write_text(domain)
-    for number in range(problems):
-        drawn = catalog.draw(spec, 3, number, catalog.overrides(spec, ["blocks=4"])).text
-        text = re.sub(r"\bb(\d+)\b", r"crate\1", drawn.replace("blocksworld-4ops", "harbour"))
-        (folder / "training" / f"p{number}.pddl").write_text(text)
-        plan = format_plan(naive_plan(PddlTask(domain, text)))
-        (folder / "training_plans" / f"p{number}.plan").write_text(plan)
-    return folder
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def arguments(folder: Path, model: Path, seconds: str = "8s") -> list[str]:
+    return ["learn", str(folder), "--time", seconds, "--out", str(model), "--workers", "1"]
 
 
 @pytest.mark.slow
 def test_a_folder_becomes_a_model_that_solve_can_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    threads = torch.get_num_threads()
-    folder, model = users_folder(tmp_path / "user", 20), tmp_path / "model"
-    arguments = ["learn", str(folder), "--time", "8s", "--out", str(model), "--workers", "1"]
-    assert run_cli(arguments) == 0
+    folder, model = harbour(tmp_path / "user", 20), tmp_path / "model"
+    (folder / "training" / "rubbish.pddl").write_text("(define (problem")
+    (folder / "training_plans" / "easy" / "p3.plan").write_text("(stack crate1 crate1)\n")
+    assert run_cli(arguments(folder, model)) == 0
     shown = capsys.readouterr()
-    assert re.search(r"^oclgen +\d+% ", shown.out, re.MULTILINE) and not shown.err
-    vocabulary = Vocabulary.from_json((model / "policy" / "vocabulary.json").read_text())
-    assert vocabulary.domain == "harbour" and len(vocabulary.objects) == 6
-    assert load_checkpoint(model / "heuristic", "heuristic").settings.max_cost > 10
-    assert {result["method"] for result in json.loads((model / "summary.json").read_text())} == {"best-of-n", "oclgen"}
-    result = solve(folder / "domain.pddl", folder / "training" / "p3.pddl", model=model, iterations=3, time_limit=None)
+    assert not shown.err
+    assert re.search(r"^plan for 8s.*training \d+s", shown.out, re.MULTILINE)
+    assert re.search(r"^passed over: .*rubbish.pddl:1: opening parenthesis", shown.out, re.MULTILINE)
+    assert re.search(r"^passed over, the teacher makes another plan: .*p3.plan: ", shown.out, re.MULTILINE)
+    assert re.search(r"^oclgen +\d of 2 ", shown.out, re.MULTILINE)
+    assert f"next: oclgen solve --model {model} {folder}/domain.pddl PROBLEM" in shown.out
+    assert load_relational(model / "relational").settings.max_plan == 73
+    problem = folder / "training" / "easy" / "p5.pddl"
+    settings = {"decoding": "applicable"}
+    result = solve(folder / "domain.pddl", problem, model=model, iterations=3, time_limit=None, settings=settings)
     assert result.counters.evaluated > 0
-    shutil.rmtree(model / "heuristic")
-    assert run_cli(arguments) == 0
-    assert "resuming at step" in capsys.readouterr().out and (model / "heuristic").is_dir()
-    torch.set_num_threads(threads)
+    summary = json.loads((model / "summary.json").read_text())
+    assert {result["method"] for result in summary} <= {"best-of-n", "oclgen"} and summary
 
 
-def test_too_few_problems_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = users_folder(tmp_path / "user", 5)
-    assert run_cli(["learn", str(folder), "--time", "1m", "--out", str(tmp_path / "model")]) == 36
-    assert "5 problems are too few" in capsys.readouterr().err
+@pytest.mark.slow
+def test_one_problem_without_objects_beside_an_unsolvable_one_is_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = lamp(tmp_path / "lamp", dark="lit", never="broken")
+    assert run_cli(arguments(folder, tmp_path / "model", "4s")) == 0
+    shown = capsys.readouterr().out
+    assert "1 to learn from, 0 to choose among models, 0 to measure; 1 without a plan" in shown
+    assert "with so few problems none was held out" in shown
+
+
+@pytest.mark.slow
+def test_a_loop_of_self_improvement_is_kept_only_if_it_is_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(clock, "LEAST_LOOP", 0.1)
+    monkeypatch.setattr(loops, "LEAST_LOOP", 0.1)
+    monkeypatch.setattr(clock, "USABLE", 4.0)  # so that a slow machine has time left for a loop
+    monkeypatch.setattr(loops, "MOST_LOOP", 6.0)
+    folder, model = harbour(tmp_path / "user", 12), tmp_path / "model"
+    assert run_cli(arguments(folder, model, "10s")) == 0
+    outcome = json.loads((model / "work" / "loop-1" / "outcome.json").read_text())
+    kept = (model / "work" / "loop-1" / "model" / "relational" / "weights.safetensors").read_bytes()
+    before = (model / "work" / "model" / "relational" / "weights.safetensors").read_bytes()
+    assert kept != before
+    if not (model / "work" / "loop-2" / "outcome.json").exists():
+        installed = (model / "relational" / "weights.safetensors").read_bytes()
+        assert installed == (kept if outcome["kept"] else before)
+    assert re.search(r"^loop 1: .* \(before: .*\): (not )?kept", capsys.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    folder, model = harbour(tmp_path / "user", 12), tmp_path / "model"
+    command = [sys.executable, "-m", "oclgen", *arguments(folder, model, "10s")]
+    metrics = model / "work" / "training" / "metrics.jsonl"
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None and not metrics.exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    plans = (model / "work" / "splits.json").stat().st_mtime_ns
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (model / "work" / "splits.json").stat().st_mtime_ns == plans
+    assert (model / "relational").is_dir() and (model / "summary.json").exists()
+
+
+def test_problems_that_cannot_be_solved_end_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = lamp(tmp_path / "lamp", never="broken")
+    assert run_cli(arguments(folder, tmp_path / "model")) == 36
+    [line] = capsys.readouterr().err.splitlines()
+    assert "the teacher solved none of the 1 problems (1 unsolvable); give smaller problems" in line
+
+
+def test_a_folder_of_broken_files_ends_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = lamp(tmp_path / "lamp")
+    (folder / "training" / "rubbish.pddl").write_text("rubbish")
+    assert run_cli(arguments(folder, tmp_path / "model")) == 36
+    shown = capsys.readouterr()
+    assert "passed over: " in shown.out
+    assert len(shown.err.splitlines()) == 1 and "no problem that can be read" in shown.err
 
 
 def test_a_missing_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_cli(["learn", str(tmp_path / "nowhere"), "--time", "1m", "--out", str(tmp_path / "model")]) == 36
+    assert run_cli(arguments(tmp_path / "nowhere", tmp_path / "model")) == 36
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_lengths_are_compared_on_what_every_method_solved() -> None:
-    results = [
-        EvaluationResult(1, "best-of-n", 12, 10),
-        EvaluationResult(1, "oclgen", 8, 10),
-        EvaluationResult(2, "best-of-n", None, 30),
-        EvaluationResult(2, "oclgen", 20, 30),
-    ]
-    lines = table(results, 5.0).splitlines()
-    assert lines[0].startswith("2 problems held out, 5 s each; lengths over the 1 that all solved")
-    assert [line.split() for line in lines[2:]] == [
-        ["teacher", "100%", "10.0"],
-        ["best-of-n", "50%", "12.0"],
-        ["oclgen", "100%", "8.0"],
-    ]
+def test_a_full_disk_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "somewhere/part.parquet")
 
-
-def test_a_table_of_no_problems_says_so() -> None:
-    assert "nothing to compare with" in table([], 5.0)
-
-
-def test_more_time_means_a_larger_network() -> None:
-    sizes = [network_size(hours * 3600) for hours in (0.1, 1, 10)]
-    assert sizes == sorted(sizes) and len(set(sizes)) == 3
+    monkeypatch.setattr(learn, "gather", full)
+    assert run_cli(arguments(lamp(tmp_path / "lamp", dark="lit"), tmp_path / "model")) != 0
+    [line] = capsys.readouterr().err.splitlines()
+    assert "somewhere/part.parquet: No space left on device; mend this, the same command goes on" in line

@@ -23,6 +23,7 @@ VERBS = {
     "train": "Train a policy or a heuristic on a data set.",
     "improve": "Make a model better: search, learn from the plans found, repeat.",
     "learn": "From a folder with a domain and problems to a ready model.",
+    "ipc": "The two programs of the IPC's learning track.",
     "bench": "Run methods on problems as a config declares; one record per run.",
     "merge": "Join the records of a benchmark that was run in parts.",
     "serve": "A page and web services for editors: watch plans get shorter.",

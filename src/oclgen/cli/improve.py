@@ -12,7 +12,7 @@ from oclgen.support.progress import Progress
 @click.command()
 @click.argument("overrides", nargs=-1, metavar="[TABLE.KEY=VALUE]...")
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Recipe, such as those in configs/.")
-@click.option("--model", type=click.Path(path_type=Path), help="Model to start from, with policy/ and heuristic/.")
+@click.option("--model", type=click.Path(path_type=Path), help="Model to start from, as oclgen learn makes it.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the loop.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data set with the problems; overrides problems.path.")
 @click.option("--resume", is_flag=True, help="Go on with the loop in --out; finished searches are not repeated.")

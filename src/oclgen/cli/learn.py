@@ -1,32 +1,42 @@
 """`oclgen learn`: from a folder with a domain and problems to a ready model."""
 
 import os
+import time
 from pathlib import Path
 
 import click
+import psutil
 
 from oclgen.cli.parameters import DURATION
+from oclgen.errors import OclgenError
 
 
 @click.command("learn")
 @click.argument("domain")
-@click.option("--time", "seconds", type=DURATION, required=True, help="For everything, such as 2h.")
+@click.option("--time", "seconds", type=DURATION, required=True, help="For everything, such as 1h.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the model.")
 @click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
 @click.option("--random-seed", "seed", default=0, show_default=True)
 def command(domain: str, seconds: float, out: Path, workers: int, seed: int) -> int:
-    """Learn to plan in DOMAIN: a folder with domain.pddl and training/*.pddl.
+    """Learn to plan in DOMAIN: a folder with domain.pddl and training/**/*.pddl.
 
-    Plans in training_plans/*.plan spare the teacher's time. DOMAIN may also be a domain that comes with oclgen, or a
-    folder with a generator; then problems are drawn. The model in OUT is ready for: oclgen solve --model OUT. The same
-    command again goes on where the last one stopped.
+    Plans in training_plans/ spare the teacher's time. DOMAIN may also be a domain that comes with oclgen, or a folder
+    with a generator; then problems are drawn. The model in OUT is ready for: oclgen solve --model OUT. The same command
+    again goes on where the last one stopped; with more time than before it learns on.
     """
-    from oclgen.pipeline.learn import LearnRequest, learn, report
+    from oclgen.pipeline.learn import LearnRequest, learn
 
-    request = LearnRequest(domain, out, seconds, workers, seed)
-    if not learn(request, click.echo):
+    try:
+        begun = time.time() - psutil.Process().create_time()
+        finished = learn(LearnRequest(domain, out, seconds, workers, seed, begun), click.echo)
+    except OSError as error:
+        raise storage_error(error, out) from None
+    if not finished:
         click.echo("interrupted; the same command goes on from here")
         return 130
-    click.echo(report(request))
-    click.echo(f"ready: oclgen solve --model {out} DOMAIN PROBLEM")
     return 0
+
+
+def storage_error(error: OSError, out: Path) -> OclgenError:
+    """One line for a full disk, a folder without permission and the like."""
+    return OclgenError(f"{error.filename or out}: {error.strerror or error}; mend this, the same command goes on")

@@ -1,7 +1,7 @@
 """Where a data set's problems come from: drawn from a domain's distribution, or a user's own folder.
 
-A user's folder is laid out as in the IPC learning track: `domain.pddl`, `training/*.pddl`, and optionally
-`training_plans/*.plan`. In both cases problem number `index` is always the same problem.
+A user's folder is laid out as in the IPC learning track: `domain.pddl`, `training/**/*.pddl`, and optionally
+`training_plans/**/*.plan` under the same names. In both cases problem number `index` is always the same problem.
 """
 
 import hashlib
@@ -83,12 +83,14 @@ def spelled(values: Range) -> str:
 
 def from_folder(folder: Path) -> Problems:
     """Files in an order that has nothing to do with their names, which often go from easy to hard."""
-    files = sorted((folder / "training").glob("*.pddl"), key=lambda file: hashlib.sha256(file.name.encode()).digest())
+    training = folder / "training"
+    files = [file for file in training.rglob("*.pddl") if file.name != "domain.pddl"]
+    files.sort(key=lambda file: hashlib.sha256(file.relative_to(training).as_posix().encode()).digest())
     if not files:
         raise InputError(f"{folder / 'training'}: holds no .pddl file")
 
     def get(index: int) -> Problem | None:
-        return from_file(index, files[index]) if index < len(files) else None
+        return from_file(index, files[index], folder) if index < len(files) else None
 
     domain_text = read_file(folder / "domain.pddl", "domain").text
     recipe = {"source": folder.resolve().name, "ranges": {}}
@@ -104,7 +106,8 @@ def folder_defaults(folder: Path) -> Defaults | None:
     return spec.defaults if spec and spec.defaults.domain == domain.name else None
 
 
-def from_file(index: int, file: Path) -> Problem:
-    plan_file = file.parent.parent / "training_plans" / f"{file.stem}.plan"
+def from_file(index: int, file: Path, folder: Path) -> Problem:
+    name = file.relative_to(folder / "training").with_suffix("").as_posix()
+    plan_file = folder / "training_plans" / f"{name}.plan"
     text = read_file(file, "problem").text
-    return Problem(index, file.stem, text, {}, file, plan_file if plan_file.exists() else None)
+    return Problem(index, name, text, {}, file, plan_file if plan_file.exists() else None)

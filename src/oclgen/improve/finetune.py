@@ -1,4 +1,6 @@
-"""Finetuning: both networks go on learning from where they stand, by the ordinary training loop, side by side.
+"""Finetuning: a network goes on learning from where it stands, by the ordinary training loop.
+
+A relational model is one network with both heads; of a model with two networks both are trained side by side.
 
 Paper: tab:ft_hyperparameters, tab:ft_hyperparameters_heuristic_model.
 """
@@ -14,11 +16,14 @@ from pathlib import Path
 from oclgen.checkpoint import KINDS, read_settings, read_vocabulary
 from oclgen.data import dataset
 from oclgen.data.example_store import open_store
+from oclgen.data.relational_store import open_relational_store
 from oclgen.data.replayed import JOB_ROWS
 from oclgen.errors import InputError, OclgenError
 from oclgen.improve.settings import Finetuning, ImproveSettings
 from oclgen.learn.settings import Model, TrainingSettings
-from oclgen.support.files import copy_folder
+from oclgen.model_folders import RELATIONAL, model_domain
+from oclgen.relational_checkpoint import read_relational_settings
+from oclgen.support.files import copy_folder, read_json
 from oclgen.support.parallel import run_unordered
 
 
@@ -39,7 +44,7 @@ def finetune(settings: ImproveSettings, before: Path, folder: Path, workers: int
             folder / "training" / kind,
             folder / kind,
         )
-        for kind in KINDS
+        for kind in kinds(before)
         if not (folder / kind).exists()
     ]
     for run in runs:
@@ -47,18 +52,29 @@ def finetune(settings: ImproveSettings, before: Path, folder: Path, workers: int
     yield from run_unordered(train_run, runs, min(workers, len(runs)))
 
 
-def check_window(window: int, policy: Path) -> None:
+def kinds(model: Path) -> tuple[str, ...]:
+    """The networks that a model folder holds."""
+    return (RELATIONAL,) if (model / RELATIONAL).is_dir() else KINDS
+
+
+def check_window(settings: ImproveSettings, model: Path) -> None:
     """Refuse windows that do not fit into the network's plan positions."""
-    longest = 1 + max(operator.arity for operator in read_vocabulary(policy / "vocabulary.json").operators)
-    shape = read_settings(policy / "settings.json")
-    places = shape.max_plan
-    if shape.plans == "whole" and window * longest + 1 > places:
-        raise InputError(f"policy.data.window is {window}, but {places} plan positions hold {(places - 1) // longest}")
+    kind = kinds(model)[0]
+    operators = model_domain(model).operators.values()
+    longest = 1 + max((operator.arity for operator in operators), default=0)
+    window = settings.tuning(kind).data.window
+    places = int(read_json(model / kind / "settings.json")["max_plan"])
+    if window * longest > places:
+        raise InputError(f"{kind}.data.window is {window}, but {places} plan positions hold {places // longest}")
 
 
 def encode(run: FinetuneRun, workers: int) -> None:
     """Make the examples here, with all workers; the training runs, workers themselves, find them made."""
     data = dataset.open_dataset(run.settings.data.path)
+    if run.settings.kind == RELATIONAL:
+        for split in ("train", "val"):
+            open_relational_store(data, split, min(workers, 1 + data.count(split) // JOB_ROWS))
+        return
     vocabulary = read_vocabulary(Path(run.settings.run.initial) / "vocabulary.json")
     for split in ("train", "val"):
         processes = min(workers, 1 + data.count(split) // JOB_ROWS)
@@ -67,15 +83,33 @@ def encode(run: FinetuneRun, workers: int) -> None:
 
 def training_settings(kind: str, tuning: Finetuning, initial: Path, data: Path) -> TrainingSettings:
     """The shape is that of the checkpoint to start from."""
-    shape = read_settings(initial / "settings.json")
-    sizes = {entry.name: getattr(shape, entry.name) for entry in fields(Model) if hasattr(shape, entry.name)}
     return TrainingSettings(
         kind=kind,
-        model=Model(**sizes, dropout=tuning.dropout),
+        model=relational_shape(initial) if kind == RELATIONAL else network_shape(initial, tuning.dropout),
         data=replace(tuning.data, path=str(data)),
         optimizer=tuning.optimizer,
         schedule=tuning.schedule,
         run=replace(tuning.run, initial=str(initial)),
+    )
+
+
+def network_shape(initial: Path, dropout: float) -> Model:
+    shape = read_settings(initial / "settings.json")
+    sizes = {entry.name: getattr(shape, entry.name) for entry in fields(Model) if hasattr(shape, entry.name)}
+    return Model(**sizes, dropout=dropout)
+
+
+def relational_shape(initial: Path) -> Model:
+    shape = read_relational_settings(initial / "settings.json")
+    return Model(
+        encoding=RELATIONAL,
+        layers=shape.encoder_layers,
+        decoder_layers=shape.decoder_layers,
+        width=shape.width,
+        heads=shape.heads,
+        inner=shape.inner,
+        relation=shape.relation,
+        max_plan=shape.max_plan,
     )
 
 
@@ -94,7 +128,7 @@ def train_run(run: FinetuneRun) -> str:
 
 def copy_model(model: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for kind in KINDS:
+    for kind in kinds(model):
         if not (folder / kind).exists():
             copy_folder(model / kind, folder / kind)
     copy_solve_settings(model, folder)

@@ -1,16 +1,17 @@
 """Self-improvement: search for better plans, finetune on them, and go on with the better models.
 
 Each iteration takes new training problems whose teacher's plans are known, searches every one of them with the present
-models, keeps the better plan, finetunes both networks on the result, and tries the new policy on the test problems.
+models, keeps the better plan, finetunes the network (or both) on the result, and tries the new policy on the test
+problems.
 
     OUT/settings.json  loop.json        the loop, and Best-of-N after each of its iterations
     OUT/problems/                       the problems, where the loop draws them itself
     OUT/iteration-0/                    the model to start from; iteration-1/ and so on are models, too:
-        policy/  heuristic/             checkpoints, for `--model OUT/iteration-1`
+        relational/                     the checkpoint (or policy/ and heuristic/), for `--model OUT/iteration-1`
         problems.json                   the numbers of its problems in the data set
         searches.jsonl                  one line per finished search
         data/                           the data set that it learned from
-        training/policy/ ...            the training runs
+        training/relational/ ...        the training run (or both)
         evaluation.jsonl  metrics.json  Best-of-N on the test problems
 
 Each of these appears whole, or line by line, and a resumed loop does only what is not there yet.
@@ -24,7 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from oclgen.checkpoint import KINDS, load_checkpoint
+from oclgen.checkpoint import load_checkpoint
 from oclgen.data import dataset
 from oclgen.data.dataset import Dataset
 from oclgen.errors import InputError
@@ -33,7 +34,9 @@ from oclgen.improve.evaluation import Trial, Tried, try_policy
 from oclgen.improve.pool import Choice
 from oclgen.improve.searching import Searched, SearchJob, search
 from oclgen.improve.settings import ImproveSettings, check_unchanged, save_settings
+from oclgen.model_folders import RELATIONAL, model_domain
 from oclgen.planner import prepare
+from oclgen.relational_checkpoint import load_relational
 from oclgen.support.files import JsonLines, locked, read_json, read_json_lines, write_json
 from oclgen.support.parallel import run_unordered
 
@@ -87,8 +90,9 @@ def begin(settings: ImproveSettings, folder: Path, model: Path | None, resume: b
     elif model is None:
         raise InputError("a new loop needs a model to start from: give --model DIR")
     else:
-        for kind in KINDS:
-            load_checkpoint(model / kind, kind)
+        model_domain(model)
+        for kind in finetune.kinds(model):
+            load_relational(model / kind) if kind == RELATIONAL else load_checkpoint(model / kind, kind)
         finetune.copy_model(model, folder / "iteration-0")
     save_settings(saved, settings)
 
@@ -134,16 +138,20 @@ class ImprovementLoop:
         """Refuse settings that the searches would refuse, before hours are spent."""
         settings, choice = self.settings, self.choice(0)
         row = pool.rows_of(self.data, choice.test[:1])[choice.test[0]]
-        for method, asked in (settings.search.method, settings.search), ("best-of-n", settings.evaluation):
+        search, trial = settings.search, settings.evaluation
+        for method, profile, overrides in (
+            (search.method, search.profile, search.in_force),
+            ("best-of-n", trial.profile, trial.settings),
+        ):
             prepare(
                 self.data.domain_text,
                 row.problem,
                 method=method,
                 model=self.folder(0),
-                profile=asked.profile,
-                settings=asked.settings,
+                profile=profile,
+                settings=overrides,
             )
-        finetune.check_window(settings.policy.data.window, self.folder(0) / "policy")
+        finetune.check_window(settings, self.folder(0))
 
     def search(self, number: int) -> Iterator[Report]:
         """Search all problems of an iteration with the models of the one before."""
@@ -152,7 +160,7 @@ class ImprovementLoop:
 
         def job(row: dataset.Row) -> SearchJob:
             seed = self.generator(number, "search", row.id).getrandbits(32)
-            return SearchJob(row, data.domain_text, before, asked.search, asked.extra, seed)
+            return SearchJob(row, data.domain_text, before, asked.search, asked.extra_in_force, seed)
 
         path = self.folder(number) / "searches.jsonl"
         yield from self.recorded(f"iteration {number}: searching", path, search, job, (*choice.train, *choice.val))
@@ -187,14 +195,14 @@ class ImprovementLoop:
                 yield StageProgress(stage, done, len(wanted))
 
     def learn(self, number: int) -> Iterator[Report]:
-        """Make the data set of an iteration and finetune both networks on it."""
+        """Make the data set of an iteration and finetune on it."""
         folder = self.folder(number)
         if not (folder / "data").exists():
             counts = training_data.store(self.rows(number), folder / "data", self.recipe(number), self.data.domain_text)
             listed = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
             yield Finding(f"iteration {number}: learning from {counts.total()} plans ({listed})")
         for kind in finetune.finetune(self.settings, self.folder(number - 1), folder, self.workers):
-            yield Finding(f"iteration {number}: the {kind} is finetuned")
+            yield Finding(f"iteration {number}: the {kind} network is finetuned")
         finetune.copy_solve_settings(self.folder(number - 1), folder)
 
     def rows(self, number: int) -> Iterator[dataset.Row]:

@@ -3,7 +3,7 @@
 `iteration-K/metrics.json`: iteration, method, samples; problems, solved, completion (a share), mean_length, se and
 teacher_length of Best-of-N on the test problems (lengths over the solved ones); from the first iteration on also
 `search` and `validation_search` (the searches it learned from, and those on the ever same validation problems), and the
-metrics of the two training runs. `loop.json`: domain, method, and for each iteration the same figures of Best-of-N
+metrics of the training run (or both). `loop.json`: domain, method, and for each iteration the same figures of Best-of-N
 with `common_length`, the mean over the problems that every iteration solved.
 
 Paper: tab:improvement_loop.
@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from oclgen.checkpoint import KINDS
 from oclgen.data.dataset import Dataset
 from oclgen.improve.evaluation import Tried, common_lengths, mean, summary
+from oclgen.improve.finetune import kinds
 from oclgen.improve.searching import Searched
 from oclgen.improve.settings import ImproveSettings
 from oclgen.improve.training_data import kept_length
@@ -36,7 +36,7 @@ def of_iteration(
     if number:
         table["search"] = of_searches([each for each in searches if each.split == "train"])
         table["validation_search"] = of_searches([each for each in searches if each.split == "val"])
-        table |= {kind: read_json(folder / kind / "metrics.json") for kind in KINDS}
+        table |= {kind: read_json(folder / kind / "metrics.json") for kind in kinds(folder)}
     return table
 
 

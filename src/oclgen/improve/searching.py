@@ -72,7 +72,7 @@ def search(job: SearchJob) -> Searched:
         searching.method,
         job.model,
         searching.profile,
-        searching.settings,
+        searching.in_force,
         searching.seconds,
         searching.iterations or None,
         searching.memory_mb << 20,

@@ -19,7 +19,7 @@ from oclgen.support.files import write_json
 from oclgen.support.settings import apply_overrides, build, parse_duration, read_table, require
 
 METHODS = ("oclgen", "mcts")
-CHANGEABLE = ("n_loop", "policy", "heuristic")
+CHANGEABLE = ("n_loop", "relational", "policy", "heuristic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Searching:
     method: str = "oclgen"
     profile: str = "paper"
     settings: dict[str, Any] = field(default_factory=dict)  # overrides of single search settings
+    oclgen: dict[str, Any] = field(default_factory=dict)  # the same, of method oclgen only
+    mcts: dict[str, Any] = field(default_factory=dict)  # the same, of method mcts only
     time_limit: str = "3m"
     iterations: int = 0  # 0 = as many as there is time for
     memory_mb: int = 8192
@@ -58,6 +60,11 @@ class Searching:
         require(self.seconds is not None or self.iterations > 0, "search: give time_limit or iterations")
 
     @property
+    def in_force(self) -> dict[str, Any]:
+        """The overrides that the method is given."""
+        return self.settings | (self.oclgen if self.method == "oclgen" else self.mcts)
+
+    @property
     def seconds(self) -> float | None:
         """The time limit, if there is one."""
         return (parse_duration(self.time_limit) if self.time_limit else 0.0) or None
@@ -65,7 +72,10 @@ class Searching:
 
 @dataclass(frozen=True, slots=True)
 class ExtraExamples:
-    """What is learned beside the one plan per problem of the paper; all ours."""
+    """What is learned beside the one plan per problem of the paper; all ours.
+
+    `plans` and `states` come from the graph of a search, which method mcts does not have: there they mean nothing.
+    """
 
     bank: bool = False  # every problem of every iteration so far, with the best plan ever known for it
     plans: int = 1  # distinct shortest plans per problem, where the search graph holds several
@@ -120,17 +130,22 @@ class ImproveSettings:
     problems: Problems = field(default_factory=Problems)
     search: Searching = field(default_factory=Searching)
     extra: ExtraExamples = field(default_factory=ExtraExamples)
-    policy: Finetuning = field(default_factory=Finetuning)
+    relational: Finetuning = field(default_factory=lambda: Finetuning(data=Data(batch_tokens=4000, window=20)))
+    policy: Finetuning = field(default_factory=Finetuning)  # of a model with two networks
     heuristic: Finetuning = field(default_factory=Finetuning)
     evaluation: BestOfN = field(default_factory=BestOfN)
 
     def __post_init__(self) -> None:
         require(self.n_loop > 0, "n_loop must be > 0")
-        if self.extra.from_graph:
-            require(self.search.method == "oclgen", "extra.plans and extra.states need search.method oclgen")
+        require(self.relational.data.window > 0, "relational.data.window must be > 0")
 
     def tuning(self, kind: str) -> Finetuning:
-        return self.policy if kind == "policy" else self.heuristic
+        return {"relational": self.relational, "policy": self.policy, "heuristic": self.heuristic}[kind]
+
+    @property
+    def extra_in_force(self) -> ExtraExamples:
+        """Without what the method cannot give."""
+        return self.extra if self.search.method == "oclgen" else dataclasses.replace(self.extra, plans=1, states=0)
 
 
 def read_settings(path: Path, overrides: Iterable[str] = ()) -> ImproveSettings:

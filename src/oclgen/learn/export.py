@@ -5,6 +5,7 @@ domain, the recipe of its data and its metrics. The state of a run is torch's ow
 """
 
 import dataclasses
+import io
 import pickle
 import zipfile
 from collections.abc import Mapping
@@ -95,8 +96,10 @@ def load_weights(network: nn.Module, folder: Path, settings: ModelSettings | Rel
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> None:
+    made = io.BytesIO()  # torch reports a full disk as a defect of its own
+    torch.save(dict(state), made)
     with replacing(path) as temporary:
-        torch.save(dict(state), temporary)
+        temporary.write_bytes(made.getbuffer())
 
 
 def load_state(path: Path) -> dict[str, Any]:

@@ -1,49 +1,34 @@
 """`oclgen learn`: from a folder with a domain and problems to a model, in the time the user has.
 
-A quarter of the time at most goes into data: the teacher solves the problems (or draws more of them, where the
-folder has a generator). Most of the rest trains the policy, then the heuristic; the last part solves problems that
-neither has seen. Everything lies in OUT/work, and the same command again goes on where the last one stopped.
+The teacher solves the problems; one relational network learns from its plans; loops of self-improvement follow while
+there is time; then problems that were held out are solved. Everything lies in OUT/work, each part whole or not there
+at all, and the same command again goes on where the last one stopped, however it ended.
 """
 
-import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
-from dataclasses import asdict, dataclass
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from oclgen.data import dataset
-from oclgen.data.collect import Tally, collect, decide_all
-from oclgen.data.dataset import Dataset, columns, read_recipe
-from oclgen.data.example_store import open_store
-from oclgen.data.problems import problems
-from oclgen.data.teacher import TeacherSettings
-from oclgen.domains import catalog
-from oclgen.encoding import Vocabulary, build_vocabulary, pools_from_problems
-from oclgen.errors import InputError
-from oclgen.learn.export import ship
+from oclgen.data.dataset import TEST, TRAIN, VAL
 from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.train import train
-from oclgen.pddl.domain import read_domain
-from oclgen.pddl.problem import read_problem
-from oclgen.pipeline.evaluation import METHODS, evaluate, table
-from oclgen.pipeline.sizes import heuristic_settings, policy_settings
-from oclgen.support.files import read_json, write_json, write_text
+from oclgen.pipeline.clock import TEACHER, Clock, TimePlan
+from oclgen.pipeline.diagnosis import Evidence, diagnose, validation_losses
+from oclgen.pipeline.evaluation import METHODS, POLICY, EvaluationJob, EvaluationResult, evaluate, table
+from oclgen.pipeline.gathering import Plans, gather
+from oclgen.pipeline.installing import install, make_model
+from oclgen.pipeline.loops import Improver
+from oclgen.pipeline.sizes import training_settings
+from oclgen.pipeline.source import Say
+from oclgen.support.files import locked, read_json, write_json
 from oclgen.support.settings import format_duration
 
-DATA_SHARE = 0.25
-POLICY_SHARE, HEURISTIC_SHARE = 0.65, 0.25  # of what data leaves over; the rest is for the evaluation
-DRAWN = 1_000_000
-"""More problems than a generator will be asked for; the time ends first."""
-MOST_HELD_OUT = 50
-MOST_SECONDS = 10.0  # for each problem of the evaluation
-LEAST_PROBLEMS = 10
-MEMORY_LIMIT = 4 << 30
-SOLVE = """# Search settings that suit this model; any of them can be changed here.
-max_tokens = {max_tokens}
-confidence = 0.95
-percentile = 10
-"""
+MOST_SECONDS, LEAST_SECONDS = 10.0, 1.0
+"""For each problem of the evaluation."""
+LEAST_TRAINING = 2.0
+AHEAD = 3.0
+"""Problems that workers may have before them when the time is up, in limits of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,121 +40,136 @@ class LearnRequest:
     seconds: float
     workers: int
     seed: int
+    begun: float = 0.0
+    """Seconds that the process had been running before: they count, too."""
 
     @property
     def work(self) -> Path:
         return self.out / "work"
 
     @property
-    def data(self) -> Path:
-        return self.work / "data"
+    def training(self) -> Path:
+        return self.work / "training"
 
 
-def learn(request: LearnRequest, say: Callable[[str], None]) -> bool:
-    """Make or finish the model; false if it was interrupted on the way."""
+Publish = Callable[[Path], None]
+"""Told of each model that stands in OUT."""
+
+
+def learn(request: LearnRequest, say: Say, publish: Publish = lambda _: None) -> bool:
+    """Make or finish the model and say how good it is; false if it was interrupted on the way."""
     request.work.mkdir(parents=True, exist_ok=True)
-    spent = gather(request, say)
-    data = dataset.open_dataset(request.data)
-    vocabulary = make_vocabulary(request, data)
-    rest = max(1.0, request.seconds - spent)
-    for settings in recipes(request, data, vocabulary, rest):
-        run = request.work / settings.kind
-        outcome = train(settings, run, resume=(run / "state.pt").exists())
-        if outcome.reason == "interrupted":
+    with locked(request.work), Clock(request.work / "clock.json", request.seconds, request.begun).running() as clock:
+        extend(request)
+        left = f", {format_duration(clock.left)} left" if clock.spent > 1 else ""
+        say(f"plan for {format_duration(request.seconds)}{left}: {TimePlan.of(clock.limit).line()}")
+        seconds = max(LEAST_TRAINING, TimePlan.of(clock.limit).teacher - clock.spent)
+        plans = gather(request.name, request.work, clock, seconds, request.seed, request.workers, say)
+        if not train_model(request, clock, plans, say):
+            if (request.training / "best").is_dir():
+                publish_model(request, request.training / "best", publish)
             return False
-        ship(run / "best", request.out / settings.kind)
-    max_tokens = read_settings(request.work / "policy" / "settings.json").model.max_plan - 1
-    write_text(request.out / "solve.toml", SOLVE.format(max_tokens=max_tokens))
+        improver = Improver(request.work, plans, clock, request.workers, request.seed, say)
+        install(improver.current(), request.out)
+        publish(request.out)
+        for model in improver.loops(clock.limit - TimePlan.of(clock.limit).evaluation):
+            install(model, request.out)
+            publish(request.out)
+        for line in report(request, clock, plans):
+            say(line)
     return True
 
 
-def gather(request: LearnRequest, say: Callable[[str], None]) -> float:
-    """Problems with plans, until there are no more or their share of the time is over; returns seconds spent."""
-    clock = request.work / "clock.json"
-    past = read_json(clock) if clock.exists() else {}
-    spent = before = float(past.get("data", 0.0))
-    limit = DATA_SHARE * request.seconds
-    started = time.monotonic()
-    if max(before, float(past.get("complete_for", 0.0))) < limit:
-        say(f"data: the teacher solves problems of {request.name} for up to {format_duration(limit - before)}")
-        with closing(collecting(request, limit)) as tallies:
-            for _ in tallies:
-                spent = before + time.monotonic() - started
-                write_json(clock, {"data": spent})
-                if spent > limit:
-                    break
-        decide_all(request.data)
-        write_json(clock, {"data": spent, "complete_for": limit})
-    counts = Counter(row["split"] for row in columns(request.data, ["split"]))
-    say(f"data: {', '.join(f'{count} {split}' for split, count in counts.items())}")
-    return spent
+def publish_model(request: LearnRequest, checkpoint: Path, publish: Publish) -> None:
+    """The best of an unfinished training, so that something is there."""
+    make_model(checkpoint, request.work / "unfinished")
+    install(request.work / "unfinished", request.out)
+    publish(request.out)
 
 
-def collecting(request: LearnRequest, limit: float) -> Generator[Tally]:
-    source = problems(request.name, request.seed, ())
-    if (request.data / "recipe.json").exists():
-        stored = read_recipe(request.data)
-        val, test, time_limit = stored["val"], stored["test"], stored["time_limit"]
-    else:
-        val, test = split_sizes(request.name)
-        time_limit = min(300.0, max(10.0, limit / 20))
-    teacher = TeacherSettings("lama-first", time_limit, MEMORY_LIMIT, source.translate_options)
-    yield from collect(
-        source, request.data, teacher, count=DRAWN, val=val, test=test, seed=request.seed, workers=request.workers
-    )
+def extend(request: LearnRequest) -> None:
+    """Where the same folder is given more time than before, training goes on and the loops begin again."""
+    path = request.work / "time.json"
+    before = float(read_json(path)["seconds"]) if path.exists() else request.seconds
+    if request.seconds > before:
+        (request.work / "finished.json").unlink(missing_ok=True)
+        (request.work / "evaluation.jsonl").unlink(missing_ok=True)
+        for folder in [request.work / "model", *request.work.glob("loop-*")]:
+            shutil.rmtree(folder, ignore_errors=True)
+        for file in request.work.glob("choice*"):
+            file.unlink()
+    write_json(path, {"seconds": request.seconds})
 
 
-def split_sizes(name: str) -> tuple[int, int]:
-    """Validation and test problems: a tenth of the folder each, or plenty where problems are drawn."""
-    training = Path(name) / "training"
-    if name in catalog.names() or not training.is_dir():
-        return MOST_HELD_OUT, MOST_HELD_OUT
-    known = len(list(training.glob("*.pddl")))
-    if known < LEAST_PROBLEMS:
-        raise InputError(f"{training}: {known} problems are too few to learn from; give at least {LEAST_PROBLEMS}")
-    share = min(MOST_HELD_OUT, known // 10)
-    return share, share
+def train_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> bool:
+    """The network from scratch, or the rest of its training; false if that was interrupted."""
+    model, run = request.work / "model", request.training
+    if model.exists():
+        return True
+    left = TimePlan.of(clock.left, teacher=0.0)
+    if left.training:
+        say(f"plan for the {format_duration(clock.left)} that are left: {left.line()}")
+    settings = settings_for(request, plans, max(LEAST_TRAINING, left.training))
+    if train(settings, run, resume=(run / "state.pt").exists()).reason == "interrupted":
+        return False
+    write_json(request.work / "finished.json", {"seconds": settings.schedule.seconds})
+    make_model(run / "best", model)
+    return True
 
 
-def make_vocabulary(request: LearnRequest, data: Dataset) -> Path:
-    """From the folder's defaults, or with room for half as many objects again as the largest problem has."""
-    path = request.work / "vocabulary.json"
-    if not path.exists():
-        defaults = problems(request.name, request.seed, ()).defaults
-        info = read_domain(data.domain_text)
-        if defaults is not None:
-            encoding = defaults.encoding.as_table()
-        else:
-            objects = (read_problem(data.domain_text, row.problem).objects for row in data.rows())
-            encoding = pools_from_problems(objects, info.constants)
-        write_text(path, build_vocabulary(info, encoding).to_json())
-    return path
+def settings_for(request: LearnRequest, plans: Plans, seconds: float) -> TrainingSettings:
+    """New ones, or those of the run that is there, with more time if there is more."""
+    run = request.training
+    if not (run / "state.pt").exists():
+        return training_settings(plans.path, plans.data.domain_text, seconds, request.seed)
+    begun = read_settings(run / "settings.json")
+    planned = TimePlan.of(request.seconds * 0.9, TEACHER).training
+    if planned <= begun.schedule.seconds:
+        return begun
+    return replace(begun, schedule=replace(begun.schedule, time=f"{planned:.1f}s"))
 
 
-def recipes(request: LearnRequest, data: Dataset, vocabulary: Path, seconds: float) -> Iterator[TrainingSettings]:
-    """Settings of both models; those of a run that has begun stay as they are."""
-    words = Vocabulary.from_json(vocabulary.read_text(encoding="utf-8"))
-    stores = [open_store(data, split, words, request.workers) for split in ("train", "val")]
-    asked = policy_settings(request.data, vocabulary, words, stores, POLICY_SHARE * seconds, request.seed)
-    policy = begun(request, asked)
-    yield policy
-    trained = request.work / "policy" / "best"
-    yield begun(request, heuristic_settings(policy, trained, stores, HEURISTIC_SHARE * seconds))
-
-
-def begun(request: LearnRequest, settings: TrainingSettings) -> TrainingSettings:
-    """The settings that a run began with, if it did."""
-    folder = request.work / settings.kind
-    return read_settings(folder / "settings.json") if (folder / "state.pt").exists() else settings
-
-
-def report(request: LearnRequest) -> str:
+def report(request: LearnRequest, clock: Clock, plans: Plans) -> Iterator[str]:
     """Solve the problems held out and tell how it went; also kept in summary.json."""
-    data = dataset.open_dataset(request.data)
-    rows = [row for row in data.rows("test") if row.length >= 0]
-    share = 1 - DATA_SHARE - POLICY_SHARE * (1 - DATA_SHARE) - HEURISTIC_SHARE * (1 - DATA_SHARE)
-    budget = share * request.seconds * request.workers / (len(METHODS) * max(1, len(rows)))
-    seconds = min(MOST_SECONDS, max(1.0, budget))
-    results = list(evaluate(request.out, data.domain_text, rows, seconds, request.workers, request.seed))
+    rows = plans.held_out()
+    seconds = seconds_each(request, clock, len(rows))
+    window = read_settings(request.training / "settings.json").data.window
+    links = {POLICY: {"links": 1 + 2 * max(row.length for row in rows) // window}}
+    jobs = [
+        EvaluationJob(request.out, plans.data.domain_text, row, method, links.get(method, {}), seconds, request.seed)
+        for row in rows
+        for method in METHODS
+    ]
+    path = request.work / "evaluation.jsonl"
+    results = evaluate(path, jobs, request.workers, lambda: clock.left < AHEAD * seconds and path.stat().st_size > 0)
     write_json(request.out / "summary.json", [asdict(result) for result in results], indent=1)
-    return table(results, seconds)
+    yield table(results, seconds)
+    yield from seen_before(plans)
+    yield from diagnose(evidence(request, plans, results))
+    yield f"next: oclgen solve --model {request.out} {next_problem(request)}"
+
+
+def seconds_each(request: LearnRequest, clock: Clock, problems: int) -> float:
+    """The same after an interruption."""
+    path = request.work / "evaluation.json"
+    if not path.exists() or not (request.work / "evaluation.jsonl").exists():
+        budget = clock.left * request.workers / (len(METHODS) * problems + AHEAD * request.workers)
+        write_json(path, {"seconds": round(min(MOST_SECONDS, max(LEAST_SECONDS, budget)), 1)})
+    return float(read_json(path)["seconds"])
+
+
+def seen_before(plans: Plans) -> Iterator[str]:
+    counts = plans.counts()
+    if not counts[TEST]:
+        seen = "chose among the models" if counts[VAL] else "was learned from"
+        yield f"with so few problems none was held out: the one above {seen}"
+
+
+def evidence(request: LearnRequest, plans: Plans, results: list[EvaluationResult]) -> Evidence:
+    losses = validation_losses(request.training)
+    return Evidence(plans.counts()[TRAIN], len(plans.failed()), losses, results, request.seconds)
+
+
+def next_problem(request: LearnRequest) -> str:
+    folder = Path(request.name)
+    return f"{folder / 'domain.pddl'} PROBLEM" if folder.is_dir() else "DOMAIN PROBLEM"

@@ -1,68 +1,63 @@
-"""Sizes of networks and lengths of windows for a domain nobody has tuned: from the data and the time there is."""
+"""The network and its training for a domain nobody has tuned: from the operators' arities and the time there is."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from oclgen.data.example_store import Store
-from oclgen.encoding import Vocabulary
 from oclgen.learn.settings import Data, Generation, Model, Optimizer, Run, Schedule, TrainingSettings
+from oclgen.pddl.domain import read_domain
 
-HEADROOM = 1.5
-"""Problems to come may be so much larger than the largest one seen."""
-WINDOW_TOKENS = 96
-"""A rollout's length; longer plans are chained from such pieces."""
-HOUR = 3600.0
-
-
-def network_size(seconds: float) -> tuple[int, int]:
-    """Layers and width of a policy that can be trained in this time on a CPU."""
-    if seconds < HOUR / 2:
-        return 3, 96
-    return (4, 128) if seconds < 4 * HOUR else (4, 192)
+WINDOW, LEAST_WINDOW = 24, 20
+"""Actions of a rollout; longer plans are chained from such pieces."""
+WINDOW_TOKENS = 100
+SAVE_EVERY = "20s"
 
 
-def policy_settings(
-    data: Path, vocabulary: Path, words: Vocabulary, stores: list[Store], seconds: float, seed: int
-) -> TrainingSettings:
-    action = 1 + max(operator.arity for operator in words.operators)
-    window = max(4, WINDOW_TOKENS // action)
-    layers, width = network_size(seconds)
+def rollout_size(domain_text: str) -> tuple[int, int]:
+    """Actions in a window, and the positions that hold their tokens and the start."""
+    operators = read_domain(domain_text).operators.values()
+    action = 1 + max((operator.arity for operator in operators), default=0)
+    window = min(WINDOW, max(LEAST_WINDOW, WINDOW_TOKENS // action))
+    return window, window * action + 1
+
+
+def training_settings(data: Path, domain_text: str, seconds: float, seed: int) -> TrainingSettings:
+    """One network with both heads, from scratch."""
+    window, max_plan = rollout_size(domain_text)
     model = Model(
-        layers=layers,
-        heads=width // 32,
-        width=width,
-        inner=4 * width,
-        max_prompt=longest_prompt(stores),
-        max_plan=window * action + 1,
+        encoding="relational",
+        layers=4,
+        decoder_layers=2,
+        width=64,
+        heads=4,
+        inner=256,
+        relation=32,
+        max_plan=max_plan,
     )
-    source = Data(str(data), vocabulary=str(vocabulary), window=window, shuffle_names=True, batch_tokens=6000)
-    links = 1 + 2 * max(int(store.length.max()) for store in stores) // window
-    return shared("policy", model, source, seconds, seed, Generation(problems=10, samples=10, links=links, every=4))
+    return TrainingSettings(
+        kind="relational",
+        model=model,
+        data=Data(str(data), window=window, batch_tokens=4000),
+        optimizer=Optimizer("muon", lr=0.003, hidden_lr=0.02, betas=(0.9, 0.98)),
+        schedule=Schedule("trapezoid", warmup=50, decay=0.4, time=f"{seconds:.1f}s"),
+        run=run_settings(seconds, seed),
+        generation=Generation(problems=0),
+    )
 
 
-def heuristic_settings(
-    policy: TrainingSettings, trained: Path, stores: list[Store], seconds: float
-) -> TrainingSettings:
-    """The policy's network with a classifier on top, started from the trained policy: it then learns several times
-    faster than a network of its own."""
-    longest = max(int(store.length.max()) for store in stores)
-    model = replace(policy.model, network="gpt2", max_cost=int(longest * HEADROOM) + 10)
-    settings = shared("heuristic", model, replace(policy.data, window=0), seconds, policy.run.seed, Generation())
-    optimizer = replace(settings.optimizer, lr=0.002, hidden_lr=0.01)
-    return replace(settings, optimizer=optimizer, run=replace(settings.run, initial=str(trained)))
+def run_settings(seconds: float, seed: int) -> Run:
+    validate_every = int(np.clip(seconds / 15, 10, 100))
+    return Run(seed=seed, threads=1, validate_every=validate_every, validation_examples=60, save_every=SAVE_EVERY)
 
 
-def shared(kind: str, model: Model, data: Data, seconds: float, seed: int, generation: Generation) -> TrainingSettings:
-    """What both models have in common: Muon, a trapezoid over the given time, about forty validations."""
-    optimizer = Optimizer("muon", lr=0.003, hidden_lr=0.02, betas=(0.9, 0.95))
-    schedule = Schedule("trapezoid", warmup=50, decay=0.4, time=f"{seconds:.0f}s")
-    validate_every = int(np.clip(seconds / 40, 20, 500))
-    run = Run(seed=seed, validate_every=validate_every, validation_examples=500)
-    settings = TrainingSettings(kind, model, data, optimizer, schedule, run, generation)
-    return replace(settings, data=replace(data, batch_tokens=max(data.batch_tokens, 4 * model.max_prompt)))
-
-
-def longest_prompt(stores: list[Store]) -> int:
-    return int(max(int(store.step_atoms.max()) for store in stores) * HEADROOM) + 10
+def finetuning_settings(before: TrainingSettings, initial: Path, data: Path, seconds: float) -> TrainingSettings:
+    """Goes on from a checkpoint at half the rates."""
+    optimizer = replace(before.optimizer, lr=before.optimizer.lr / 2, hidden_lr=before.optimizer.hidden_lr / 2)
+    return replace(
+        before,
+        data=replace(before.data, path=str(data)),
+        optimizer=optimizer,
+        schedule=replace(before.schedule, warmup=20, decay=0.7, time=f"{seconds:.1f}s"),
+        run=replace(run_settings(seconds, before.run.seed), initial=str(initial)),
+    )

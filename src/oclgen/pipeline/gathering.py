@@ -1,0 +1,131 @@
+"""Problems with plans: the teacher solves what the user gave, and the result is divided once.
+
+WORK/data/        every problem with its plan, or why there is none
+WORK/splits.json  which problems are learned from, which choose among models, and which only measure
+WORK/plans/       the data set to train on
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+
+from oclgen.data import dataset
+from oclgen.data.collect import collect, decide_all
+from oclgen.data.dataset import FAILED, TEST, TRAIN, VAL, Dataset, Row
+from oclgen.data.teacher import TeacherSettings
+from oclgen.errors import InputError
+from oclgen.improve.training_data import store
+from oclgen.pipeline.clock import Clock
+from oclgen.pipeline.source import Say, readable_problems
+from oclgen.search.anytime import Ending
+from oclgen.support.files import read_json, write_json
+from oclgen.support.progress import Progress
+from oclgen.support.settings import format_duration
+
+DRAWN = 1_000_000
+"""More problems than a generator will be asked for; the time ends first."""
+MOST_HELD_OUT = 50
+LEAST_LIMIT, MOST_LIMIT = 5.0, 60.0
+"""Seconds of the teacher for a problem."""
+LEAST_TRIED = 20
+"""The teacher's time ends later than planned where none of this many problems has a plan yet."""
+MEMORY_LIMIT = 4 << 30
+VALIDATION_EXAMPLES = 60
+"""A few problems are validated at several random steps of their plans."""
+
+
+class Plans:
+    """The solved problems of a folder, by split, and the data set made from them."""
+
+    def __init__(self, work: Path) -> None:
+        self.data: Dataset = dataset.open_dataset(work / "data")
+        self.path = work / "plans"
+        self._splits: dict[str, str] = read_json(work / "splits.json")
+
+    def rows(self, split: str) -> list[Row]:
+        rows = (row for row in self.data.rows() if self._splits.get(str(row.id)) == split)
+        return [replace(row, split=split) for row in rows]
+
+    def failed(self) -> list[Row]:
+        return list(self.data.rows(FAILED))
+
+    def held_out(self) -> list[Row]:
+        """What the model has not seen; with one problem only, that one."""
+        return self.rows(TEST) or self.rows(VAL) or self.rows(TRAIN)
+
+    def validation(self) -> list[Row]:
+        return self.rows(VAL) or self.rows(TRAIN)
+
+    def counts(self) -> Counter[str]:
+        return Counter(self._splits.values())
+
+
+def gather(name: str, work: Path, clock: Clock, seconds: float, seed: int, workers: int, say: Say) -> Plans:
+    """Ask the teacher until there are no more problems or its time is over; then divide what is solved."""
+    if not (work / "splits.json").exists():
+        ask_teacher(name, work, clock, seconds, seed, workers, say)
+        write_json(work / "splits.json", divide(work / "data"))
+    plans = Plans(work)
+    if not plans.path.exists():
+        recipe = {**plans.data.provenance(), "pipeline": "learn"}
+        store(training_rows(plans.rows(TRAIN), plans.validation()), plans.path, recipe, plans.data.domain_text)
+    counts = plans.counts()
+    say(
+        f"problems: {counts[TRAIN]} to learn from, {counts[VAL]} to choose among models, {counts[TEST]} to measure; "
+        f"{plans.data.count(FAILED)} without a plan"
+    )
+    return plans
+
+
+def training_rows(train: list[Row], validation: list[Row]) -> Iterator[Row]:
+    yield from train
+    for _ in range(ceil(VALIDATION_EXAMPLES / len(validation))):
+        yield from (replace(row, split=VAL) for row in validation)
+
+
+def ask_teacher(name: str, work: Path, clock: Clock, seconds: float, seed: int, workers: int, say: Say) -> None:
+    source = readable_problems(name, seed, say)
+    data = work / "data"
+    limit = min(MOST_LIMIT, max(LEAST_LIMIT, seconds / 10))
+    if (data / "recipe.json").exists():
+        limit = dataset.read_recipe(data)["time_limit"]
+    teacher = TeacherSettings("lama-first", limit, MEMORY_LIMIT, source.translate_options)
+    count = DRAWN if source.size is None else source.size
+    say(f"teacher: {teacher.teacher}, up to {format_duration(limit)} a problem, {format_duration(seconds)} in all")
+    end = clock.spent + seconds
+    with closing(collect(source, data, teacher, count=count, val=0, test=0, seed=seed, workers=workers)) as tallies:
+        tally = next(tallies)
+        progress = Progress(tally.total, tally.done, "problem")
+        for tally in tallies:
+            progress.show(tally.done, f"{tally.failed} failed, at most {format_duration(end - clock.spent)}")
+            if clock.spent > end and (tally.solved or tally.failed >= LEAST_TRIED):
+                break
+        progress.close()
+    decide_all(data)
+
+
+def divide(data: Path) -> dict[str, str]:
+    """Splits by the number of problems that have plans: a tenth each to choose and to measure, all others to learn."""
+    found = [(row["id"], row["split"], row["outcome"]) for row in dataset.columns(data, ["id", "split", "outcome"])]
+    solved = sorted(number for number, split, _ in found if split != FAILED)
+    if not solved:
+        raise InputError(no_plans(Counter(outcome for _, _, outcome in found)))
+    share = min(MOST_HELD_OUT, max(1, len(solved) // 10))
+    test = share if len(solved) > 2 else 0
+    val = share if len(solved) > 1 else 0
+    splits = [TEST] * test + [VAL] * val + [TRAIN] * (len(solved) - test - val)
+    return dict(zip(map(str, solved), splits, strict=True))
+
+
+def no_plans(outcomes: Counter[str]) -> str:
+    if not outcomes:
+        return "there is no problem that can be read; put problems into training/"
+    named = {Ending.EXHAUSTED.value: "unsolvable", Ending.TIME.value: "out of time"}
+    listed = ", ".join(f"{count} {named.get(outcome, outcome)}" for outcome, count in outcomes.most_common(3))
+    return (
+        f"the teacher solved none of the {outcomes.total()} problems ({listed}); "
+        "give smaller problems, plans in training_plans/, or more time"
+    )

@@ -215,7 +215,7 @@ def test_the_shipped_recipes_start_with_monte_carlo_tree_search(
 def test_the_networks_of_the_papers_models_are_finetuned_each(data: Path, tmp_path: Path) -> None:
     steps = [f"{kind}.schedule={{steps = 4}}" for kind in ("policy", "heuristic")]
     start = make_papers_model(tmp_path / "model", data)
-    settings = tiny(data, "n_loop=1", "problems.per_loop=3", *steps, "policy.data.window=24")
+    settings = tiny(data, "n_loop=1", "problems.per_loop=3", *steps, "policy.data={window = 24, batch_examples = 16}")
     loop = run_loop(settings, tmp_path / "out", start)
     for kind in ("policy", "heuristic"):
         before, after = (loop.folder(number) / kind / "weights.safetensors" for number in (0, 1))

@@ -5,11 +5,10 @@ from pathlib import Path
 
 from oclgen.checkpoint import Checkpoint
 from oclgen.inference.devices import policy_engine
-from oclgen.inference.encoded_states import RelationalModel
+from oclgen.inference.encoded_states import EncodedState, RelationalModel
 from oclgen.inference.engine import PolicyEngine
 from oclgen.inference.policy import ModelPolicy
 from oclgen.inference.prompts import Prompts, open_checkpoint
-from oclgen.inference.relational_engine import Rows
 from oclgen.inference.rollout import Grammar
 from oclgen.interfaces import Action, State, Task
 
@@ -40,7 +39,7 @@ class RelationalReader:
     def __init__(self, model: RelationalModel) -> None:
         self._model = model
 
-    def prompts(self, task: Task, states: Sequence[State]) -> list[Rows]:
+    def prompts(self, task: Task, states: Sequence[State]) -> list[EncodedState]:
         return self._model.states(task).rows(states)
 
     def tokens(self, task: Task, action: Action) -> list[int]:

@@ -6,14 +6,14 @@ Torch lives in `oclgen.learn` alone, so its engines are looked up by name, and o
 import importlib
 
 from oclgen.checkpoint import Checkpoint
-from oclgen.errors import InputError
-from oclgen.inference.encoded_states import RelationalModel, native_model
+from oclgen.inference.encoded_states import RelationalModel, StateEngine, native_model
 from oclgen.inference.engine import HeuristicEngine, PolicyEngine
 from oclgen.inference.native import NativePolicyEngine
 from oclgen.inference.native_heuristic import native_heuristic_engine
 from oclgen.relational_checkpoint import RelationalCheckpoint
 
 TORCH_ENGINES = "oclgen.learn.torch_engine"
+RELATIONAL_TORCH_ENGINE = "oclgen.learn.relational_torch_engine"
 
 
 def policy_engine(checkpoint: Checkpoint, device: str) -> PolicyEngine:
@@ -31,10 +31,13 @@ def heuristic_engine(checkpoint: Checkpoint, device: str) -> HeuristicEngine:
     return engine
 
 
-def relational_model(checkpoint: RelationalCheckpoint, device: str) -> RelationalModel:
+def relational_model(checkpoint: RelationalCheckpoint, device: str, threads: int = 1) -> RelationalModel:
+    """`threads` are those of the compiled kernel; torch has its own."""
     if device == "cpu":
-        return native_model(checkpoint)
-    raise InputError(f"relational models run on cpu only, not on {device}")
+        return native_model(checkpoint, threads)
+    torch_engines = importlib.import_module(RELATIONAL_TORCH_ENGINE)
+    engine: StateEngine = torch_engines.TorchRelationalEngine(checkpoint, torch_device(device))
+    return RelationalModel(checkpoint, engine)
 
 
 def torch_device(device: str) -> str:

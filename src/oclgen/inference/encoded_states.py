@@ -6,12 +6,13 @@ within a bound on memory.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import Protocol, cast
-from weakref import WeakKeyDictionary
+from typing import Any, Protocol, cast
+from weakref import WeakKeyDictionary, ref
 
 from oclgen.encoding.relational import ProblemGraph, RelationalTask
 from oclgen.errors import UnsupportedError
-from oclgen.inference.relational_engine import RelationalEngine, Rows
+from oclgen.inference.engine import FloatArray, PolicyEngine
+from oclgen.inference.relational_engine import Atoms, ProblemArrays, RelationalEngine
 from oclgen.inference.relational_weights import SchemaCounts
 from oclgen.interfaces import Action, Atom, State, Task
 from oclgen.relational_checkpoint import RelationalCheckpoint
@@ -25,10 +26,27 @@ class EncodableTask(Task, RelationalTask, Protocol):
     def atoms(self, state: State) -> Iterable[Atom]: ...
 
 
+class EncodedState(Protocol):
+    """The rows of a state, as an engine keeps them."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+class StateEngine(PolicyEngine, Protocol):
+    """Both heads of a relational model: `RelationalEngine`, or torch. It reads only what it has encoded itself."""
+
+    def encode(self, problem: ProblemArrays, states: Sequence[Atoms]) -> Sequence[EncodedState]: ...
+
+    def costs(self, rows: Sequence[Any]) -> FloatArray:
+        """[states, 2]: mean and scale of each state's cost-to-go."""
+        ...
+
+
 class RelationalModel:
     """A checkpoint on an engine. Solves may share it: what belongs to a task is kept by task."""
 
-    def __init__(self, checkpoint: RelationalCheckpoint, engine: RelationalEngine) -> None:
+    def __init__(self, checkpoint: RelationalCheckpoint, engine: StateEngine) -> None:
         self.checkpoint = checkpoint
         self.engine = engine
         self._states: WeakKeyDictionary[Task, EncodedStates] = WeakKeyDictionary()
@@ -59,15 +77,17 @@ class EncodedStates:
         if unknown := {*encodable.objects.values()} - {*schema.types}:
             raise UnsupportedError(f"this model of {schema.domain} knows no type {min(unknown)!r}")
         self._engine = model.engine
-        self._atoms = encodable.atoms
+        self._task = ref(encodable)  # a strong one would keep the task, and so this entry, for ever
         self.graph = ProblemGraph(schema, settings.relations, encodable, settings.distances)
-        self._kept: OrderedDict[State, tuple[Rows, int]] = OrderedDict()
+        self._kept: OrderedDict[State, tuple[EncodedState, int]] = OrderedDict()
         self._bytes = 0
 
-    def rows(self, states: Sequence[State]) -> list[Rows]:
+    def rows(self, states: Sequence[State]) -> list[EncodedState]:
         """The encoded rows of each state; those not known yet are encoded together."""
+        task = self._task()
+        assert task is not None
         missing = [state for state in dict.fromkeys(states) if state not in self._kept]
-        atoms = [self.graph.atoms(self._atoms(state)) for state in missing]
+        atoms = [self.graph.atoms(task.atoms(state)) for state in missing]
         fresh = dict(zip(missing, self._engine.encode(self.graph, atoms), strict=True))
         found = [fresh[state] if state in fresh else self._kept[state][0] for state in states]
         for state, rows in zip(states, found, strict=True):
@@ -77,7 +97,7 @@ class EncodedStates:
     def tokens(self, action: Action) -> list[int]:
         return self.graph.tokens(action)
 
-    def _keep(self, state: State, rows: Rows) -> None:
+    def _keep(self, state: State, rows: EncodedState) -> None:
         """As the state used last. Its size is measured anew: rollouts add what they share."""
         self._bytes -= self._kept.pop(state, (rows, 0))[1]
         self._kept[state] = rows, rows.nbytes

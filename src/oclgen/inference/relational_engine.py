@@ -121,10 +121,11 @@ class RelationalEngine:
 
     def _embed(self, problem: ProblemArrays) -> FloatArray:
         """The rows of a problem before the first layer; those of the last problem are kept."""
-        if self._embedded is None or self._embedded[0] is not problem:
+        last = self._embedded
+        if last is None or last[0] is not problem:
             noise = np.ascontiguousarray(problem.noise, np.float32)
-            self._embedded = problem, self._noise(noise) + self._kinds[problem.kinds]
-        return self._embedded[1]
+            last = self._embedded = problem, self._noise(noise) + self._kinds[problem.kinds]
+        return last[1]
 
     def _groups(self, lengths: Sequence[int]) -> list[slice]:
         """Consecutive states that are encoded together: a bounded number of rows, and work for every thread."""

@@ -40,6 +40,26 @@ def state_dict(checkpoint: Checkpoint) -> dict[str, Tensor]:
     return {name: torch.tensor(array) for name, array in checkpoint.weights.items()}
 
 
+def draw(probabilities: FloatArray, uniform: FloatArray, temperature: float) -> tuple[IntArray, FloatArray]:
+    """One token per row, chosen by the row's number in [0, 1), and its probability."""
+    if temperature == 0.0:
+        tokens = probabilities.argmax(axis=1)
+    else:
+        relative = probabilities / probabilities.max(axis=1, keepdims=True)
+        cumulative = (relative.astype(np.float64) ** (1.0 / temperature)).cumsum(axis=1)
+        tokens = (cumulative > uniform[:, None] * cumulative[:, -1:]).argmax(axis=1)
+    return tokens.astype(np.int32), probabilities[np.arange(len(tokens)), tokens]
+
+
+def with_room(cache: Cache, positions: int) -> Cache:
+    """A cache for so many positions: pieces of different lengths take more slots than tokens."""
+    missing = positions - cache[0][0].shape[2]
+    if missing <= 0:
+        return cache
+    room = (0, 0, 0, missing + GROWTH)
+    return [(F.pad(keys, room), F.pad(values, room)) for keys, values in cache]
+
+
 class TorchPolicyEngine:
     """A GPT-2 policy on any torch device."""
 
@@ -128,14 +148,7 @@ class TorchSession:
     def sample(
         self, uniform: FloatArray, temperature: float, allowed: BoolArray | None = None
     ) -> tuple[IntArray, FloatArray]:
-        probabilities = self.probabilities(allowed)
-        if temperature == 0.0:
-            tokens = probabilities.argmax(axis=1)
-        else:
-            relative = probabilities / probabilities.max(axis=1, keepdims=True)
-            cumulative = (relative.astype(np.float64) ** (1.0 / temperature)).cumsum(axis=1)
-            tokens = (cumulative > uniform[:, None] * cumulative[:, -1:]).argmax(axis=1)
-        return tokens.astype(np.int32), probabilities[np.arange(len(tokens)), tokens]
+        return draw(self.probabilities(allowed), uniform, temperature)
 
     @torch.inference_mode()
     def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:
@@ -151,18 +164,11 @@ class TorchSession:
         positions = (first + self._fed + count - width)[:, None] + places
         slots = slice(self._visible.shape[1], self._visible.shape[1] + width)
         self._visible = torch.cat([self._visible, written], dim=1)
-        self._reserve(slots.stop)
+        self._cache = with_room(self._cache, slots.stop)
         causal = torch.arange(slots.stop, device=device) <= (slots.start + places)[:, None]
         x = self._engine.embed_plan(ids, positions.clamp(min=0))
         self._logits = self._engine.run(x, self._cache, slots, (self._visible[:, None] & causal)[:, None])
         self._fed = self._fed + count
-
-    def _reserve(self, positions: int) -> None:
-        """Room for so many in the cache: pieces of different lengths take more slots than tokens."""
-        missing = positions - self._cache[0][0].shape[2]
-        if missing > 0:
-            room = (0, 0, 0, missing + GROWTH)
-            self._cache = [(F.pad(keys, room), F.pad(values, room)) for keys, values in self._cache]
 
     @torch.inference_mode()
     def keep(self, rows: IntArray) -> None:

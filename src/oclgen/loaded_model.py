@@ -41,12 +41,16 @@ class ModelUse:
     temperature: float = 1.0
     device: str = "cpu"
     """`cpu` is the engine without torch; `cuda` and `cpu-torch` need the `learn` extra."""
+    threads: int = 1
+    """Of the engine on `cpu`, for relational models; what is found does not depend on it."""
 
     def __post_init__(self) -> None:
         if self.device not in DEVICES:
             raise InputError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
         if self.decoding not in DECODINGS:
             raise InputError(f"decoding must be one of {', '.join(DECODINGS)}, not {self.decoding!r}")
+        if self.threads < 1:
+            raise InputError(f"threads must be at least 1, not {self.threads}")
 
 
 class CountingPolicy(Policy, Protocol):
@@ -73,7 +77,7 @@ class LoadedModel:
         from oclgen.inference.devices import policy_engine
 
         if self.is_relational:
-            return relational_policy(self._relational(use.device), decoding=use.decoding, temperature=use.temperature)
+            return relational_policy(self._relational(use), decoding=use.decoding, temperature=use.temperature)
         checkpoint = self._checkpoint("policy")
         engine = self._keep("policy", use.device, lambda: policy_engine(checkpoint, use.device))
         return checkpoint_policy(checkpoint, decoding=use.decoding, temperature=use.temperature, engine=engine)
@@ -94,7 +98,7 @@ class LoadedModel:
         from oclgen.inference.relational_heuristic import RelationalHeuristic
 
         if self.is_relational:
-            return RelationalHeuristic(self._relational(use.device), percentile=use.percentile)
+            return RelationalHeuristic(self._relational(use), percentile=use.percentile)
         checkpoint = self._checkpoint("heuristic")
         engine = self._keep("heuristic", use.device, lambda: heuristic_engine(checkpoint, use.device))
         return ModelHeuristic(checkpoint, percentile=use.percentile, engine=engine)
@@ -104,14 +108,14 @@ class LoadedModel:
         """Whether both models are heads of one network."""
         return (self.folder / RELATIONAL).is_dir()
 
-    def _relational(self, device: str) -> "RelationalModel":
+    def _relational(self, use: ModelUse) -> "RelationalModel":
         from oclgen.inference.devices import relational_model
         from oclgen.relational_checkpoint import load_relational
 
         def load() -> "RelationalModel":
-            return relational_model(load_relational(self.folder / RELATIONAL), device)
+            return relational_model(load_relational(self.folder / RELATIONAL), use.device, use.threads)
 
-        model: RelationalModel = self._keep(RELATIONAL, device, load)
+        model: RelationalModel = self._keep(RELATIONAL, f"{use.device} {use.threads}", load)
         return model
 
     def _checkpoint(self, kind: str) -> "Checkpoint":

@@ -52,15 +52,17 @@ def solve(
     profile: str = "extended",
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
+    threads: int = 1,
 ) -> SearchResult:
     """Search until a limit is reached; return the best plan with the trace of its improvements.
 
     `domain` and `problem` are paths or PDDL texts; `memory_limit` is in bytes; `model` is a folder made by
     `oclgen learn`, or such a folder loaded once for many calls (`LoadedModel`); by default it is the shipped model
-    for this domain; `settings` overrides single search settings of the profile. Without `method` OCLGen serves where
-    there is a model, else a classical planner.
+    for this domain; `settings` overrides single search settings of the profile; `threads` are those of the engine that
+    runs a relational model. Without `method` OCLGen serves where there is a model, else a classical planner.
     """
     budget, counters = Budget(time_limit, iterations, memory_limit), Counters()
+    settings = with_threads(settings, threads)
     prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
     return run(prepared.plans(budget, counters, seed), budget, counters)
 
@@ -77,9 +79,11 @@ def improving_plans(
     profile: str = "extended",
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
+    threads: int = 1,
 ) -> Search:
     """Like `solve`, but hands out each plan the moment it is found; returns why the search ended."""
     budget = Budget(time_limit, iterations, memory_limit)
+    settings = with_threads(settings, threads)
     prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
     return prepared.plans(budget, Counters(), seed)
 
@@ -179,6 +183,11 @@ class Prepared:
             return (yield from plans if start is None else beginning_with(start, plans))
         finally:
             counters.tokens = policy.tokens if policy is not None else 0
+
+
+def with_threads(settings: Mapping[str, Any] | None, threads: int) -> dict[str, Any]:
+    """Overrides of settings; one thread is no override, so that methods without a model take it too."""
+    return {**(settings or {}), **({} if threads == 1 else {"threads": threads})}
 
 
 def is_anytime(method: str) -> bool:

@@ -47,8 +47,7 @@ def test_without_knowledge_a_classical_planner_makes_a_valid_plan(
 ) -> None:
     folder = lamp(tmp_path / "lamp", dark="lit")
     domain, task = folder / "domain.pddl", folder / "training" / "dark.pddl"
-    limit = ["--overall-time-limit", "60s"]
-    assert run_cli(["ipc", "plan", str(tmp_path / "dk"), str(domain), str(task), str(tmp_path / "plan"), *limit]) == 0
+    assert run_cli(["ipc", "plan", str(tmp_path / "dk"), str(domain), str(task), str(tmp_path / "plan")]) == 0
     assert "without knowledge: " in capsys.readouterr().out
     assert validate(domain, task, read_plan(tmp_path / "plan")).valid
 

@@ -63,6 +63,15 @@ def test_nested_problems_find_their_plans_and_a_broken_file_takes_no_number(tmp_
     assert len(said) == 1 and "rubbish.pddl" in said[0]
 
 
+def test_a_plan_that_does_not_hold_is_left_to_the_teacher(tmp_path: Path) -> None:
+    folder = harbour(tmp_path / "user", 1)
+    (folder / "training_plans" / "easy" / "p0.plan").write_text("(stack crate1 crate1)\n")
+    said: list[str] = []
+    problem = Readable(data_problems.problems(str(folder), 0, ()), said.append).get(0)
+    assert problem is not None and problem.plan_file is None
+    assert len(said) == 1 and said[0].startswith("passed over, the teacher makes another plan: ")
+
+
 @pytest.mark.parametrize(("count", "sizes"), [(1, (1, 0, 0)), (2, (1, 1, 0)), (3, (1, 1, 1)), (25, (21, 2, 2))])
 def test_splits_follow_the_number_of_solved_problems(tmp_path: Path, count: int, sizes: tuple[int, int, int]) -> None:
     splits = list(divide(make_dataset(tmp_path / "data", count, blocks="3")).values())

@@ -14,15 +14,17 @@ from pathlib import Path
 import pytest
 import torch
 
+from oclgen.cli import learn as cli_learn
 from oclgen.cli import run as run_cli
-from oclgen.pipeline import clock, learn, loops
+from oclgen.pipeline import learn, loops, sizes
 from oclgen.planner import solve
 from oclgen.relational_checkpoint import load_relational
 from tests.pipeline.users_folder import harbour, lamp
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(cli_learn, "process_age", lambda: 0.0)  # that of the tests is no part of a command's time
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)
@@ -35,15 +37,11 @@ def arguments(folder: Path, model: Path, seconds: str = "8s") -> list[str]:
 @pytest.mark.slow
 def test_a_folder_becomes_a_model_that_solve_can_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, model = harbour(tmp_path / "user", 20), tmp_path / "model"
-    (folder / "training" / "rubbish.pddl").write_text("(define (problem")
-    (folder / "training_plans" / "easy" / "p3.plan").write_text("(stack crate1 crate1)\n")
     assert run_cli(arguments(folder, model)) == 0
     shown = capsys.readouterr()
     assert not shown.err
     assert re.search(r"^plan for 8s.*training \d+s", shown.out, re.MULTILINE)
-    assert re.search(r"^passed over: .*rubbish.pddl:1: opening parenthesis", shown.out, re.MULTILINE)
-    assert re.search(r"^passed over, the teacher makes another plan: .*p3.plan: ", shown.out, re.MULTILINE)
-    assert re.search(r"^oclgen +\d of 2 ", shown.out, re.MULTILINE)
+    assert re.search(r"^oclgen +\d of \d ", shown.out, re.MULTILINE)
     assert f"next: oclgen solve --model {model} {folder}/domain.pddl PROBLEM" in shown.out
     assert load_relational(model / "relational").settings.max_plan == 73
     problem = folder / "training" / "easy" / "p5.pddl"
@@ -69,19 +67,16 @@ def test_one_problem_without_objects_beside_an_unsolvable_one_is_enough(
 def test_a_loop_of_self_improvement_is_kept_only_if_it_is_better(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(clock, "LEAST_LOOP", 0.1)
-    monkeypatch.setattr(loops, "LEAST_LOOP", 0.1)
-    monkeypatch.setattr(clock, "USABLE", 4.0)  # so that a slow machine has time left for a loop
-    monkeypatch.setattr(loops, "MOST_LOOP", 6.0)
+    monkeypatch.setattr(sizes, "MOST_EPOCHS", 8.0)
+    monkeypatch.setattr(loops.Improver, "planned", lambda _self, number, _left: 6.0 if number == 1 else None)
     folder, model = harbour(tmp_path / "user", 12), tmp_path / "model"
-    assert run_cli(arguments(folder, model, "10s")) == 0
+    assert run_cli(arguments(folder, model, "20m")) == 0
     outcome = json.loads((model / "work" / "loop-1" / "outcome.json").read_text())
     kept = (model / "work" / "loop-1" / "model" / "relational" / "weights.safetensors").read_bytes()
     before = (model / "work" / "model" / "relational" / "weights.safetensors").read_bytes()
     assert kept != before
-    if not (model / "work" / "loop-2" / "outcome.json").exists():
-        installed = (model / "relational" / "weights.safetensors").read_bytes()
-        assert installed == (kept if outcome["kept"] else before)
+    installed = (model / "relational" / "weights.safetensors").read_bytes()
+    assert installed == (kept if outcome["kept"] else before)
     assert re.search(r"^loop 1: .* \(before: .*\): (not )?kept", capsys.readouterr().out, re.MULTILINE)
 
 
@@ -132,4 +127,4 @@ def test_a_full_disk_is_one_line(
     monkeypatch.setattr(learn, "gather", full)
     assert run_cli(arguments(lamp(tmp_path / "lamp", dark="lit"), tmp_path / "model")) != 0
     [line] = capsys.readouterr().err.splitlines()
-    assert "somewhere/part.parquet: No space left on device; mend this, the same command goes on" in line
+    assert "somewhere/part.parquet: No space left on device; nothing that was done is lost" in line

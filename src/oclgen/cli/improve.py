@@ -2,11 +2,17 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from oclgen.cli.learn import storage_error
 from oclgen.support.progress import Progress
+
+if TYPE_CHECKING:
+    from oclgen.improve.loop import Report
 
 
 @click.command()
@@ -34,15 +40,25 @@ def command(
     """
     if config is None and not resume:
         raise click.UsageError("give --config FILE (or --resume with the --out DIR of a loop)")
-    from oclgen.improve.loop import Finding, improve
+    from oclgen.improve.loop import improve
     from oclgen.improve.settings import read_settings
 
     changes = list(overrides)
     if data is not None:
         changes.append(f"problems.path={json.dumps(str(data))}")
     settings = read_settings(config or out / "settings.json", changes)
+    try:
+        show(improve(settings, out, model, workers, resume))
+    except OSError as error:
+        raise storage_error(error, out) from None
+
+
+def show(reports: "Iterator[Report]") -> None:
+    """Findings as lines, stages as progress."""
+    from oclgen.improve.loop import Finding
+
     stage, progress = "", None
-    for report in improve(settings, out, model, workers, resume):
+    for report in reports:
         if progress is not None and (isinstance(report, Finding) or report.stage != stage):
             progress.close()
             stage, progress = "", None

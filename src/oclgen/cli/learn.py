@@ -27,8 +27,7 @@ def command(domain: str, seconds: float, out: Path, workers: int, seed: int) -> 
     from oclgen.pipeline.learn import LearnRequest, learn
 
     try:
-        begun = time.time() - psutil.Process().create_time()
-        finished = learn(LearnRequest(domain, out, seconds, workers, seed, begun), click.echo)
+        finished = learn(LearnRequest(domain, out, seconds, workers, seed, process_age()), click.echo)
     except OSError as error:
         raise storage_error(error, out) from None
     if not finished:
@@ -37,6 +36,11 @@ def command(domain: str, seconds: float, out: Path, workers: int, seed: int) -> 
     return 0
 
 
+def process_age() -> float:
+    """Seconds since this process was started: importing takes its time, too."""
+    return time.time() - psutil.Process().create_time()
+
+
 def storage_error(error: OSError, out: Path) -> OclgenError:
     """One line for a full disk, a folder without permission and the like."""
-    return OclgenError(f"{error.filename or out}: {error.strerror or error}; mend this, the same command goes on")
+    return OclgenError(f"{error.filename or out}: {error.strerror or error}; nothing that was done is lost")

@@ -100,6 +100,7 @@ class Schedule:
     steps: int = 0
     epochs: float = 0.0
     time: str = ""  # such as 90m; of training in all, over every resumption
+    most_epochs: float = 0.0  # with time: at most so many passes, since few plans are soon learned by heart; 0 = any
 
     def __post_init__(self) -> None:
         require(self.name in ("constant", "cosine", "trapezoid"), "schedule.name: constant, cosine or trapezoid")

@@ -75,6 +75,11 @@ class Trainer:
         per_epoch = len(self.sources.training.epoch(0).batches) / self.settings.run.accumulate
         return schedule.steps or math.ceil(schedule.epochs * per_epoch) or None
 
+    def most_steps(self) -> float:
+        """The bound on a run whose length is a time."""
+        per_epoch = len(self.sources.training.epoch(0).batches) / self.settings.run.accumulate
+        return self.settings.schedule.most_epochs * per_epoch or math.inf
+
     def state(self) -> dict[str, Any]:
         return {
             "network": self.network.state_dict(),
@@ -148,9 +153,11 @@ class Trainer:
         return self.world.sum(torch.tensor(values, dtype=torch.float64, device=self.world.device)).tolist()
 
     def decide_length(self, seconds: float) -> None:
-        budget, progress = self.settings.schedule.seconds, self.progress
-        if progress.total is None and seconds >= decision_point(self.settings.schedule) * budget:
-            progress.total = max(progress.step + 1, math.floor(progress.step * budget / seconds * PLANNED_SHARE))
+        budget, progress, most = self.settings.schedule.seconds, self.progress, self.most_steps()
+        point = decision_point(self.settings.schedule)
+        if progress.total is None and (seconds >= point * budget or progress.step >= point * most):
+            planned = math.floor(progress.step * budget / seconds * PLANNED_SHARE)
+            progress.total = max(progress.step + 1, math.ceil(min(planned, most)))
             self.reporter.record("schedule", progress.step, {"seconds": seconds, "total_steps": progress.total})
             self.reporter.say(
                 f"step {progress.step}, {format_duration(seconds)}: the run will have {progress.total} steps"

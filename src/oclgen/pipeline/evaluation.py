@@ -57,14 +57,14 @@ def evaluate_one(job: EvaluationJob) -> EvaluationResult:
 def evaluate(
     path: Path, jobs: Sequence[EvaluationJob], workers: int, time_is_up: Callable[[], bool]
 ) -> list[EvaluationResult]:
-    """Do the jobs that have no line in the file yet, as long as there is time; all results."""
+    """Do the jobs that have no line in the file yet, as long as there is time but one problem at least; all results."""
     done = [EvaluationResult(**line) for line in read_json_lines(path)]
     known = {(result.problem, result.method) for result in done}
     left = [job for job in jobs if (job.row.id, job.method) not in known]
 
     def in_time() -> Iterator[EvaluationJob]:
-        for job in left:
-            if time_is_up():
+        for number, job in enumerate(left, len(done)):
+            if number >= len(METHODS) and time_is_up():
                 return
             yield job
 

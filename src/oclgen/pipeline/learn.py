@@ -92,7 +92,6 @@ def extend(request: LearnRequest) -> None:
     path = request.work / "time.json"
     before = float(read_json(path)["seconds"]) if path.exists() else request.seconds
     if request.seconds > before:
-        (request.work / "finished.json").unlink(missing_ok=True)
         (request.work / "evaluation.jsonl").unlink(missing_ok=True)
         for folder in [request.work / "model", *request.work.glob("loop-*")]:
             shutil.rmtree(folder, ignore_errors=True)
@@ -112,7 +111,6 @@ def train_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> 
     settings = settings_for(request, plans, max(LEAST_TRAINING, left.training))
     if train(settings, run, resume=(run / "state.pt").exists()).reason == "interrupted":
         return False
-    write_json(request.work / "finished.json", {"seconds": settings.schedule.seconds})
     make_model(run / "best", model)
     return True
 
@@ -141,7 +139,7 @@ def report(request: LearnRequest, clock: Clock, plans: Plans) -> Iterator[str]:
         for method in METHODS
     ]
     path = request.work / "evaluation.jsonl"
-    results = evaluate(path, jobs, request.workers, lambda: clock.left < AHEAD * seconds and path.stat().st_size > 0)
+    results = evaluate(path, jobs, request.workers, lambda: clock.left < AHEAD * seconds)
     write_json(request.out / "summary.json", [asdict(result) for result in results], indent=1)
     yield table(results, seconds)
     yield from seen_before(plans)

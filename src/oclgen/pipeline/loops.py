@@ -97,6 +97,7 @@ class Improver:
     def run(self, number: int, seconds: float, before: Path) -> None:
         """One loop, or the rest of one."""
         folder = self.folder(number)
+        folder.mkdir(exist_ok=True)
         self.say(f"loop {number}: {format_duration(seconds)} of searching, learning and choosing")
         if not (folder / "data").exists():
             self.search(number, SEARCHING * seconds, before)

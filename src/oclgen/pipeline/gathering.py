@@ -30,8 +30,8 @@ DRAWN = 1_000_000
 MOST_HELD_OUT = 50
 LEAST_LIMIT, MOST_LIMIT = 5.0, 60.0
 """Seconds of the teacher for a problem."""
-LEAST_TRIED = 20
-"""The teacher's time ends later than planned where none of this many problems has a plan yet."""
+LEAST_SOLVED, LEAST_TRIED = 10, 20
+"""The teacher's time ends later than planned where there are fewer problems."""
 MEMORY_LIMIT = 4 << 30
 VALIDATION_EXAMPLES = 60
 """A few problems are validated at several random steps of their plans."""
@@ -101,8 +101,11 @@ def ask_teacher(name: str, work: Path, clock: Clock, seconds: float, seed: int, 
         progress = Progress(tally.total, tally.done, "problem")
         for tally in tallies:
             progress.show(tally.done, f"{tally.failed} failed, at most {format_duration(end - clock.spent)}")
-            if clock.spent > end and (tally.solved or tally.failed >= LEAST_TRIED):
+            enough = tally.solved >= LEAST_SOLVED or tally.solved + tally.failed >= LEAST_TRIED
+            if clock.spent > end and enough:
                 break
+        else:
+            write_json(work / "teacher.json", {"complete": True})
         progress.close()
     decide_all(data)
 

@@ -88,12 +88,17 @@ def publish_model(request: LearnRequest, checkpoint: Path, publish: Publish) -> 
 
 
 def extend(request: LearnRequest) -> None:
-    """Where the same folder is given more time than before, training goes on and the loops begin again."""
+    """Where the same folder is given more time than before, training goes on and the loops begin again. If the teacher
+    had not seen all problems, it goes on, too, and the training begins again: the splits are others."""
     path = request.work / "time.json"
     before = float(read_json(path)["seconds"]) if path.exists() else request.seconds
     if request.seconds > before:
         (request.work / "evaluation.jsonl").unlink(missing_ok=True)
-        for folder in [request.work / "model", *request.work.glob("loop-*")]:
+        folders = [request.work / "model", *request.work.glob("loop-*")]
+        if not (request.work / "teacher.json").exists():
+            (request.work / "splits.json").unlink(missing_ok=True)
+            folders += [request.work / "plans", request.training]
+        for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
         for file in request.work.glob("choice*"):
             file.unlink()

@@ -1,6 +1,7 @@
 """The page in a real browser."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from oclgen.domains import catalog
+from oclgen.serve import pictures
 from oclgen.serve.settings import ServeSettings
 from tests.serve.serving import serving
 
@@ -46,6 +49,51 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def outside(address: str) -> list[str]:
     return [] if address.startswith(("data:", "blob:")) else [f"asked for {address}"]
+
+
+def test_a_problem_is_solved_watched_played_downloaded_and_linked(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pictures, "SECONDS", PATIENCE / 1000)
+    spec = catalog.load("blocksworld")
+    problem = catalog.draw(spec, 3, 0, catalog.overrides(spec, ["blocks=4"])).text
+    with serving(ServeSettings(data=tmp_path, workers=2)) as client:
+        page.goto(str(client.base_url))
+        page.get_by_role("button", name="Blocksworld").click()
+        expect(page.get_by_role("textbox", name="Domain", exact=True)).to_have_value(re.compile("define"))
+        page.get_by_role("textbox", name="Problem", exact=True).fill(problem)
+        page.get_by_label("Method").select_option("bfs")
+        page.get_by_label("Beside it").select_option("lama-first")
+        page.get_by_label("Seconds").fill("250")
+        page.get_by_role("button", name="Solve").press("Enter")
+
+        expect(page.locator(".score.first .state")).to_contain_text("proved optimal")
+        expect(page.locator(".score.second b")).to_contain_text("step")
+        expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+        steps = page.get_by_role("list", name="Steps of the plan").get_by_role("listitem")
+        length = steps.count()
+        expect(page.locator(".score.first b")).to_have_text(f"{length} steps")
+        assert f"breadth-first search: {length} after" in (page.locator("#chart").get_attribute("aria-label") or "")
+
+        slider = page.get_by_label("Step of the plan")
+        expect(slider).to_be_visible()
+        slider.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        expect(page.locator("#steps [aria-current=step]")).to_have_text(steps.nth(1).inner_text())
+        held = page.locator("#stage .block.home").count()
+        page.keyboard.press("End")
+        expect(page.locator("#stage .block.home")).not_to_have_count(held)
+
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Download").click()
+        assert download.value.path().read_text().endswith(f"; cost = {length} (unit cost)\n")
+
+        width = page.evaluate("() => document.documentElement.scrollWidth")
+        assert width <= 390, "the page is wider than a phone"
+        page.goto(page.url)
+        expect(page.locator(".score.first b")).to_have_text(f"{length} steps")
+        expect(page.get_by_role("textbox", name="Problem", exact=True)).to_have_value(problem)
 
 
 def test_problems_are_told_and_a_plan_without_a_picture_is_a_list(page: Page, client: httpx.Client) -> None:

@@ -28,7 +28,9 @@ router = APIRouter(prefix="/api", tags=["oclgen"])
 
 
 def refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
-    return {code: {"model": ErrorView} for code in codes}
+    """Described as JSON whatever the route's own media type is."""
+    content = {"application/json": {"schema": ErrorView.model_json_schema()}}
+    return {code: {"description": "Refused.", "content": content} for code in codes}
 
 
 async def the_jobs(request: Request) -> Jobs:

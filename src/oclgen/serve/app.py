@@ -27,11 +27,12 @@ def make_app(settings: ServeSettings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.jobs = jobs
-        app.state.pictures = Pictures(jobs)
+        app.state.pictures = pictures = Pictures(jobs)
         app.state.streams = 0
         try:
             yield
         finally:
+            await pictures.close()
             await jobs.close()
 
     app = FastAPI(

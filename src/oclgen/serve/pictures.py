@@ -10,7 +10,7 @@ from typing import Any
 from oclgen.serve.jobs import Busy, Jobs
 from oclgen.serve.process import Child, command
 
-SECONDS = 10.0
+SECONDS = 30.0
 LONGEST_LINE = 8
 PICTURE_BYTES = 8 << 20
 MEMORY = 1 << 30
@@ -24,23 +24,35 @@ class Pictures:
         self.jobs = jobs
         self.turn = asyncio.Lock()
         self.waiting = 0
+        self.drawing: asyncio.Task[str | None] | None = None
 
     async def drawn(self, identifier: str, plan: str) -> dict[str, Any]:
-        if self.waiting >= LONGEST_LINE:
+        if self.jobs.closing or self.waiting >= LONGEST_LINE:
             raise Busy
         self.waiting += 1
         try:
             async with self.turn:
-                text = self.jobs.store.picture(identifier)
-                if text is None:
-                    text = await self._draw(identifier, plan)
-                    self.jobs.store.keep_picture(identifier, text)
+                text = self.jobs.store.picture(identifier) or await self._draw_and_keep(identifier, plan)
         finally:
             self.waiting -= 1
-        picture: dict[str, Any] = json.loads(text)
+        picture: dict[str, Any] = FAILED if text is None else json.loads(text)
         return picture
 
-    async def _draw(self, identifier: str, plan: str) -> str:
+    async def close(self) -> None:
+        """Kill what draws, and wait for its end."""
+        if self.drawing is not None:
+            self.drawing.cancel()
+            await asyncio.gather(self.drawing, return_exceptions=True)
+
+    async def _draw_and_keep(self, identifier: str, plan: str) -> str | None:
+        """A failure is not kept: it may have been the machine's, and the next request tries again."""
+        self.drawing = asyncio.create_task(self._draw(identifier, plan))
+        text = await asyncio.shield(self.drawing)  # the server's end cancels the request, `close` the drawing
+        if text is not None:
+            self.jobs.store.keep_picture(identifier, text)
+        return text
+
+    async def _draw(self, identifier: str, plan: str) -> str | None:
         folder = self.jobs.work / f"picture-{uuid.uuid4().hex}"
         folder.mkdir()
         try:
@@ -52,9 +64,9 @@ class Pictures:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-async def draw(folder: Path) -> str:
+async def draw(folder: Path) -> str | None:
     child = await Child.start(folder, command(MEMORY, "picture"), SECONDS, PICTURE_BYTES)
     output = b"".join([piece async for piece in child.output()])
     if child.killed or child.process.returncode != 0:
-        return json.dumps(FAILED)
+        return None
     return output.decode()

@@ -16,7 +16,7 @@ from pathlib import Path
 import oclgen
 from oclgen.serve.settings import TOKEN_VARIABLE
 
-OVERRUN_SECONDS = 0.35
+OVERRUN_SECONDS = 0.15
 """How long after its limit a child is killed."""
 CANCEL_SECONDS = 1.0
 """How long a cancelled child may take to hand over its best plan."""
@@ -52,6 +52,7 @@ class Child:
 
     @classmethod
     async def start(cls, folder: Path, arguments: list[str], seconds: float, output_bytes: int) -> "Child":
+        deadline = time.monotonic() + seconds + OVERRUN_SECONDS  # starting takes its part of the time, too
         process = await asyncio.create_subprocess_exec(
             *arguments,
             cwd=folder,
@@ -61,7 +62,7 @@ class Child:
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
         )
-        return cls(process, time.monotonic() + seconds + OVERRUN_SECONDS, output_bytes)
+        return cls(process, deadline, output_bytes)
 
     async def output(self) -> AsyncIterator[bytes]:
         """Standard output in pieces, until the child has ended or had to be killed."""

@@ -12,6 +12,8 @@ from oclgen.serve.settings import ServeSettings
 CONNECTIONS = 1000
 BACKLOG = 512
 SHUTDOWN_SECONDS = 3
+KEEP_ALIVE_SECONDS = 30
+"""Longer than clients keep idle connections (5 s is common): else one is closed just as a request comes over it."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -39,6 +41,7 @@ def serve(settings: ServeSettings, port: int) -> None:
         limit_concurrency=CONNECTIONS,
         backlog=BACKLOG,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         server_header=False,
     )
     print(f"oclgen serves on http://{shown}:{bound}/ (Ctrl-C ends it)", flush=True)

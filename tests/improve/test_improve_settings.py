@@ -41,7 +41,7 @@ def test_the_papers_recipes_do_nothing_beyond_the_paper(path: Path) -> None:
         ("extra.teacher=-0.5", "must be >= 0"),
         ("evaluation.profile=best", "evaluation.profile must be one of"),
         ("policy.run.initial=/somewhere", "the loop itself sets"),
-        ("policy.data.path=/somewhere", "the loop itself sets"),
+        ("relational.data.path=/somewhere", "the loop itself sets"),
         ("problems.ranges=[3]", "ranges: each must be of type str, not 3"),
     ],
 )
@@ -50,6 +50,6 @@ def test_a_bad_setting_is_refused_by_name(override: str, message: str) -> None:
         read_settings(SMOKE, [override])
 
 
-def test_lessons_beyond_the_paper_are_off_by_default() -> None:
+def test_extra_examples_beyond_the_paper_are_off_by_default() -> None:
     extra = ImproveSettings().extra
     assert not extra.bank and not extra.from_graph and not extra.teacher

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -107,8 +108,8 @@ def test_a_state_survives_a_crash_while_it_is_written(tmp_path: Path, monkeypatc
     path = tmp_path / "state.pt"
     save_state(path, {"step": 1})
 
-    def crash(_state: object, target: Path) -> None:
-        target.write_bytes(b"half")
+    def crash(_state: object, target: BinaryIO) -> None:
+        target.write(b"half")
         raise KeyboardInterrupt
 
     monkeypatch.setattr(torch, "save", crash)

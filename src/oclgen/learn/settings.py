@@ -148,7 +148,7 @@ class Generation:
     problems: int = 0  # 0 = not measured
     samples: int = 10  # rollouts per state
     links: int = 1  # rollouts are chained so often: the next link starts where the longest valid one ended
-    every: int = 1  # at each so-manieth validation
+    every: int = 1  # at every n-th validation
 
     def __post_init__(self) -> None:
         require(min(self.samples, self.links, self.every) > 0 and self.problems >= 0, "generation: must be > 0")

@@ -11,10 +11,24 @@ sokoban) data="--count 2940 --random-seed 11 --time-limit 5s --val 150 --set gri
 *) echo "usage: $0 blocksworld|logistics|labyrinth|sokoban" >&2; exit 2 ;;
 esac
 
-run=runs/relational-$domain
-resume=
-if [ -e "$run/state.pt" ]; then resume=--resume; fi
+train() { # run, data, then more settings
+    run=$1 from=$2; shift 2
+    if [ -e "$run/state.pt" ]; then set -- --resume "$@"; fi
+    oclgen train relational --config "configs/cpu/relational-$domain.toml" --data "$from" --out "$run" "$@"
+}
 
 oclgen data "$domain" --out "data/$domain" --memory-limit 6G --test 0 $data
-oclgen train relational --config "configs/cpu/relational-$domain.toml" --data "data/$domain" --out "$run" $resume
+run=runs/relational-$domain
+train "$run" "data/$domain"
+if [ "$domain" = blocksworld ]; then
+    # One loop of self-improvement: search fresh problems with the model, finetune it on its own, shorter plans.
+    base=runs/base-$domain
+    python scripts/ship.py "$run/best" "$base"
+    cp "src/oclgen/pretrained/$domain/solve.toml" "$base"
+    oclgen data "$domain" --teacher oclgen --model "$base" --out "data/$domain-own" --count 440 --random-seed 21 \
+        --time-limit 2s --memory-limit 4G --val 40 --test 0
+    train "runs/own-$domain" "data/$domain-own" "run.initial=\"$run/best\"" 'schedule.time=""' schedule.epochs=80 \
+        optimizer.lr=0.001 optimizer.hidden_lr=0.007 run.validate_every=50 run.validation_examples=40
+    run=runs/own-$domain
+fi
 python scripts/ship.py "$run/best" "src/oclgen/pretrained/$domain"

@@ -48,6 +48,11 @@ def logged(folder: Path, value: str = "loss", group: str = "train") -> list[floa
     return [line[value] for line in lines if line["group"] == group]
 
 
+def test_training_leaves_the_arithmetic_of_its_caller_exact(data: Path, tmp_path: Path) -> None:
+    train(settings(data, "schedule.steps=2"), tmp_path / "run")
+    assert torch.tensor(1e-40) * 1.0 > 0
+
+
 def test_both_losses_fall(data: Path, tmp_path: Path) -> None:
     train(settings(data, "schedule.steps=60", "run.validate_every=60", "data.offsets=false"), tmp_path / "run")
     for value in ("token_loss", "cost_loss"):

@@ -4,31 +4,47 @@
 set -e
 domain=$1
 case $domain in
-blocksworld) data="--count 2500 --random-seed 1 --time-limit 60s --val 150" ;;
-logistics) data="--count 3000 --random-seed 11 --time-limit 30s --val 150 --set cities=1..15 --set city_size=1..4 --set packages=1..20 --set airplanes=1..5" ;;
-labyrinth) data="--teacher bfs --count 1200 --random-seed 4 --time-limit 10s --val 60 --set size=3..4" ;;
-sokoban) data="--count 2940 --random-seed 11 --time-limit 5s --val 150 --set grid=5..12 --set boxes=1..6" ;;
+blocksworld) data="--count 2500 --random-seed 1 --time-limit 60s --val 150 --test 0" ;;
+logistics) data="--count 3000 --random-seed 11 --time-limit 30s --val 150 --test 0 --set cities=1..15 --set city_size=1..4 --set packages=1..20 --set airplanes=1..5" ;;
+labyrinth) data="--teacher bfs --count 1600 --random-seed 4 --time-limit 10s --val 60 --test 100 --set size=3..4" ;;
+sokoban) data="--count 2940 --random-seed 11 --time-limit 5s --val 150 --test 0 --set grid=5..12 --set boxes=1..6" ;;
 *) echo "usage: $0 blocksworld|logistics|labyrinth|sokoban" >&2; exit 2 ;;
 esac
+shipped=src/oclgen/pretrained/$domain
 
-train() { # run, data, then more settings
-    run=$1 from=$2; shift 2
+train() { # kind, run, then more options
+    kind=$1 run=$2; shift 2
     if [ -e "$run/state.pt" ]; then set -- --resume "$@"; fi
-    oclgen train relational --config "configs/cpu/relational-$domain.toml" --data "$from" --out "$run" "$@"
+    oclgen train "$kind" --config "configs/cpu/$kind-$domain.toml" --out "$run" "$@"
 }
 
-oclgen data "$domain" --out "data/$domain" --memory-limit 6G --test 0 $data
-run=runs/relational-$domain
-train "$run" "data/$domain"
-if [ "$domain" = blocksworld ]; then
-    # One loop of self-improvement: search fresh problems with the model, finetune it on its own, shorter plans.
-    base=runs/base-$domain
-    python scripts/ship.py "$run/best" "$base"
-    cp "src/oclgen/pretrained/$domain/solve.toml" "$base"
-    oclgen data "$domain" --teacher oclgen --model "$base" --out "data/$domain-own" --count 440 --random-seed 21 \
-        --time-limit 2s --memory-limit 4G --val 40 --test 0
-    train "runs/own-$domain" "data/$domain-own" "run.initial=\"$run/best\"" 'schedule.time=""' schedule.epochs=80 \
-        optimizer.lr=0.001 optimizer.hidden_lr=0.007 run.validate_every=50 run.validation_examples=40
-    run=runs/own-$domain
-fi
-python scripts/ship.py "$run/best" "src/oclgen/pretrained/$domain"
+relational() { # one network with both heads
+    run=runs/relational-$domain
+    train relational "$run" --data "data/$domain"
+    if [ "$domain" = blocksworld ]; then
+        # One loop of self-improvement: search fresh problems with the model, finetune it on its own, shorter plans.
+        base=runs/base-$domain
+        python scripts/ship.py "$run/best" "$base/relational"
+        cp "$shipped/solve.toml" "$base"
+        oclgen data "$domain" --teacher oclgen --model "$base" --out "data/$domain-own" --count 440 --random-seed 21 \
+            --time-limit 2s --memory-limit 4G --val 40 --test 0
+        initial=$run/best
+        run=runs/own-$domain
+        train relational "$run" --data "data/$domain-own" "run.initial=\"$initial\"" 'schedule.time=""' schedule.epochs=80 \
+            optimizer.lr=0.001 optimizer.hidden_lr=0.007 run.validate_every=50 run.validation_examples=40
+    fi
+    python scripts/ship.py "$run/best" "$shipped/relational"
+}
+
+named() { # Labyrinth, until its relational model is as good: two networks, and states beside the optimal plans
+    oclgen detours "data/$domain" --out "data/$domain-detours" --states 10 --walk 12 --time-limit 2s
+    train policy "runs/policy-$domain-young" schedule.time=7m run.validate_every=200 # where the heuristic begins
+    for kind in policy heuristic; do
+        train "$kind" "runs/$kind-$domain"
+        # 57 boards are too few to tell which checkpoint is the best
+        python scripts/ship.py "runs/$kind-$domain/last" "$shipped/$kind"
+    done
+}
+
+oclgen data "$domain" --out "data/$domain" --memory-limit 6G $data
+if [ "$domain" = labyrinth ]; then named; else relational; fi

@@ -28,7 +28,7 @@ from oclgen.cli.parameters import DURATION, MEMORY
 @click.option(
     "--model",
     type=click.Path(path_type=Path),
-    help="Folder with policy/ and heuristic/ (default: the shipped model for this domain).",
+    help="Model folder, as oclgen learn makes it (default: the shipped model for this domain).",
 )
 @click.option(
     "--plan-file",

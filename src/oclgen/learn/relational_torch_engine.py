@@ -13,10 +13,10 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from oclgen.inference.engine import BoolArray, FloatArray, IntArray
+from oclgen.inference.engine import FloatArray, IntArray
 from oclgen.inference.relational_engine import Atoms, ProblemArrays
 from oclgen.learn.relational_network import Block, RelationalNetwork
-from oclgen.learn.torch_engine import Cache, draw, find_device, with_room
+from oclgen.learn.torch_engine import Cache, NextTokens, find_device, with_room
 from oclgen.relational_checkpoint import RelationalCheckpoint
 
 BATCH_ROWS = 4096
@@ -112,7 +112,7 @@ class TorchRelationalEngine:
         return parts.permute(2, 0, 3, 1, 4).unbind(0)
 
 
-class TorchRelationalSession:
+class TorchRelationalSession(NextTokens):
     """Plans behind the rows of their states, which are all of one problem."""
 
     def __init__(self, engine: TorchRelationalEngine, states: Tensor, rows: Sequence[int], capacity: int) -> None:
@@ -142,18 +142,6 @@ class TorchRelationalSession:
         argument = torch.tensor(self._due[:, 1:] > 0, device=last.device)
         is_row = torch.arange(self.vocabulary, device=last.device) > self._operators
         self._logits = torch.where(argument == is_row, both, scores)
-
-    @torch.inference_mode()
-    def probabilities(self, allowed: BoolArray | None = None) -> FloatArray:
-        logits = self._logits
-        if allowed is not None:
-            logits = logits.masked_fill(~torch.tensor(allowed, device=logits.device), -torch.inf)
-        return np.asarray(logits.softmax(-1).cpu().numpy(), np.float32)
-
-    def sample(
-        self, uniform: FloatArray, temperature: float, allowed: BoolArray | None = None
-    ) -> tuple[IntArray, FloatArray]:
-        return draw(self.probabilities(allowed), uniform, temperature)
 
     @torch.inference_mode()
     def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:

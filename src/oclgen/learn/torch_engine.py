@@ -116,7 +116,25 @@ class TorchPolicyEngine:
         ]
 
 
-class TorchSession:
+class NextTokens:
+    """The part of a session that every kind of model shares: from logits to probabilities and samples."""
+
+    _logits: Tensor
+
+    @torch.inference_mode()
+    def probabilities(self, allowed: BoolArray | None = None) -> FloatArray:
+        logits = self._logits
+        if allowed is not None:
+            logits = logits.masked_fill(~torch.tensor(allowed, device=logits.device), -torch.inf)
+        return np.asarray(logits.softmax(-1).cpu().numpy(), np.float32)
+
+    def sample(
+        self, uniform: FloatArray, temperature: float, allowed: BoolArray | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        return draw(self.probabilities(allowed), uniform, temperature)
+
+
+class TorchSession(NextTokens):
     """Rows behind their prompts; all prompts are padded to the longest."""
 
     def __init__(
@@ -137,18 +155,6 @@ class TorchSession:
         self._visible = torch.arange(self._longest, device=engine.device) < self._lengths[:, None]
         self._cache = [(keys[owners], values[owners]) for keys, values in prefixes]
         self._logits = torch.cat(logits)[owners]
-
-    @torch.inference_mode()
-    def probabilities(self, allowed: BoolArray | None = None) -> FloatArray:
-        logits = self._logits
-        if allowed is not None:
-            logits = logits.masked_fill(~torch.tensor(allowed, device=logits.device), -torch.inf)
-        return np.asarray(logits.softmax(-1).cpu().numpy(), np.float32)
-
-    def sample(
-        self, uniform: FloatArray, temperature: float, allowed: BoolArray | None = None
-    ) -> tuple[IntArray, FloatArray]:
-        return draw(self.probabilities(allowed), uniform, temperature)
 
     @torch.inference_mode()
     def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:

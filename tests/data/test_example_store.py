@@ -18,8 +18,9 @@ from oclgen.encoding.vocabulary import END
 from oclgen.errors import InputError
 from oclgen.inference.rollout import Draft, Grammar
 from oclgen.pddl.domain import read_domain
-from oclgen.pddl.plan_file import format_plan, parse_plan
+from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.task import PddlTask
+from tests.data.walked_data import solved_row
 
 SPEC = catalog.load("blocksworld")
 RECIPE = {"domain": "blocksworld"}
@@ -41,21 +42,7 @@ def row(number: int, blocks: int, split: str = "train") -> dataset.Row:
         state = task.apply(state, plan[-1])
     goal = " ".join(f"({' '.join(atom)})" for atom in task.atoms(state))
     problem = f"{text[: text.index('(:goal')]} (:goal (and {goal})))"
-    return dataset.Row(
-        id=number,
-        split=split,
-        name=f"p{number}",
-        problem=problem,
-        fingerprint=str(number),
-        plan=format_plan(tuple(plan)),
-        length=len(plan),
-        outcome="solved",
-        seconds=0.0,
-        teacher="walk",
-        parameters="{}",
-        seed=number,
-        versions="{}",
-    )
+    return solved_row(number, problem, tuple(plan), split)
 
 
 def stored(path: Path, rows: list[dataset.Row]) -> dataset.Dataset:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oclgen.data.dataset import Dataset, Row, Writer, open_dataset
 from oclgen.domains import catalog
-from oclgen.interfaces import Atom
+from oclgen.interfaces import Atom, Plan
 from oclgen.pddl.plan_file import format_plan
 from oclgen.pddl.task import PddlTask
 from tests.pddl.samples import SMALL
@@ -27,13 +27,18 @@ def walked_row(number: int, domain_text: str, problem: str, split: str = "train"
     wanted = sorted(end - set(task.atoms(task.initial_state))) + sorted(end)[:2]
     unwanted = sorted(set(task.atoms(task.initial_state)) - end)[:3]
     text = problem[: problem.index("(:goal")] + f"(:goal (and {literals(wanted)} {literals(unwanted, 'not')})))"
+    return solved_row(number, text, tuple(plan), split)
+
+
+def solved_row(number: int, problem: str, plan: Plan, split: str) -> Row:
+    """A row whose plan comes from a random walk."""
     return Row(
         id=number,
         split=split,
         name=f"p{number}",
-        problem=text,
+        problem=problem,
         fingerprint=str(number),
-        plan=format_plan(tuple(plan)),
+        plan=format_plan(plan),
         length=len(plan),
         outcome="solved",
         seconds=0.0,

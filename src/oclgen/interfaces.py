@@ -32,7 +32,7 @@ class Task(Protocol):
 
     @property
     def ground_action_bound(self) -> int:
-        """Upper bound on the number of ground actions, from types alone (the paper's |A|)."""
+        """Upper bound on the number of ground actions, from types and static preconditions (the paper's |A|)."""
         ...
 
     def is_goal(self, state: State) -> bool: ...

@@ -124,6 +124,16 @@ def test_above_the_threshold_actions_are_sampled_and_no_state_counts_as_expanded
     assert result.counters.expanded == 1
 
 
+def test_actions_of_a_state_are_sampled_once_however_often_rollouts_pass_it() -> None:
+    unsure = [steps("up", "up", confidence=0.1), steps("up", "down", "leap", confidence=0.1)]
+    back = {start: [steps(*["down"] * start, confidence=0.1)] for start in (2, 5)}
+    policy = ScriptedPolicy({0: unsure, 1: [steps("up")], **back})
+    settings = OclgenSettings(policy_expansion_threshold=2, policy_expansion_samples=5, n_init=0, samples=2)
+    solve(LINE, policy, ExactHeuristic(), settings, iterations=2)
+    sampled = [state for call in policy.calls if call["max_actions"] == 1 for state in call["states"]]  # type: ignore[attr-defined]
+    assert {0, 1} <= set(sampled) and len(sampled) == len(set(sampled))
+
+
 def test_at_the_threshold_successors_are_still_enumerated() -> None:
     policy = ScriptedPolicy({0: [steps("up", confidence=0.1)]})
     settings = OclgenSettings(policy_expansion_threshold=3, n_init=0, samples=1)

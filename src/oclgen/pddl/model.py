@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 
 from oclgen.interfaces import Atom
 
@@ -97,11 +96,3 @@ class ProblemInfo:
         """The objects of a type or of a union of types."""
         wanted = frozenset(allowed)
         return frozenset(name for name, kind in self.objects.items() if self.domain.fits(kind, wanted))
-
-    @cached_property
-    def ground_action_bound(self) -> int:
-        """Number of well-typed ground actions, applicable or not."""
-        sizes = {
-            types: len(self.members(types)) for operator in self.domain.operators.values() for types in operator.types
-        }
-        return sum(prod(sizes[types] for types in operator.types) for operator in self.domain.operators.values())

@@ -5,6 +5,7 @@ surprise inside a C++ library may end the whole process.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Self, cast
 
@@ -13,6 +14,7 @@ from pymimir.advanced import formalism, search
 from oclgen.errors import PddlError, UnsupportedError
 from oclgen.interfaces import Action, Atom, Plan, State
 from oclgen.pddl.domain import parse_domain
+from oclgen.pddl.ground_count import ground_action_bound
 from oclgen.pddl.model import ProblemInfo
 from oclgen.pddl.normal_form import NormalForm, normal_form
 from oclgen.pddl.problem import parse_problem
@@ -64,7 +66,6 @@ class PddlTask:
         self.static_predicates = info.domain.static_predicates
         self.static_atoms = frozenset(atom for atom in info.init if atom[0] in self.static_predicates)
         self.goal = info.goal
-        self.ground_action_bound = info.ground_action_bound
         self._static_goal_holds = all(
             (atom in self.static_atoms) is wanted
             for wanted, atoms in zip((True, False), info.goal, strict=True)
@@ -97,6 +98,10 @@ class PddlTask:
         self._ground: dict[Action, object | None] = {}
         self._known: dict[State, Sequence[Action]] = {}
         self.initial_state: State = repository.get_or_create_initial_state()[0]
+
+    @cached_property
+    def ground_action_bound(self) -> int:
+        return ground_action_bound(self.info)
 
     def is_goal(self, state: State) -> bool:
         return self._static_goal_holds and self._reaches_goal(state)

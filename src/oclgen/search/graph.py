@@ -25,7 +25,7 @@ Order = Literal["depth", "f", "h"]
 """`depth`: one list per depth, ordered by h. `f`: one list ordered by g + h, then h. `h`: one list ordered by h."""
 
 ROOT = 0
-EXPANDED, GOAL, EVALUATED, REVIVED = 1, 2, 4, 8
+EXPANDED, GOAL, EVALUATED, REVIVED, SAMPLED = 1, 2, 4, 8, 16
 
 FRACTION = 1 << 16  # priorities are integers: h in units of 1 / FRACTION
 LARGEST = (1 << 15) - 1.0  # larger values of h count as this one
@@ -70,6 +70,11 @@ class SearchGraph:
     def has_expanded(self, state: State) -> bool:
         node = self._ids.get(state)
         return node is not None and self.is_expanded(node)
+
+    def has_sampled(self, state: State) -> bool:
+        """Whether actions of the state were sampled and nothing has called for more: it has not been revived."""
+        node = self._ids.get(state)
+        return node is not None and self._flags[node] & (SAMPLED | REVIVED) == SAMPLED
 
     def state(self, node: int) -> State:
         return self._states[node]
@@ -193,8 +198,7 @@ class SearchGraph:
     def close_expanded(self, node: int, complete: bool) -> None:
         """Close a node whose successors were added; `complete`: all of them."""
         self._counters.expanded += 1
-        if complete:
-            self._flags[node] |= EXPANDED
+        self._flags[node] |= EXPANDED if complete else SAMPLED
         if node in self._open:
             self.close(node)
 

@@ -133,7 +133,7 @@ def adaptive_expansion(
     nodes: Sequence[int],
     rollouts: Sequence[Trajectory],
 ) -> list[Expansion]:
-    """Expand the states on the rollouts where the policy took an action with low confidence.
+    """Expand the states on the rollouts where the policy took an action with low confidence, each once.
 
     Revived nodes are expanded whatever the confidence: sampling from them was not enough. So a finite state space is
     searched completely.
@@ -147,7 +147,7 @@ def adaptive_expansion(
     states = [state for state in dict.fromkeys(unsure) if not graph.has_expanded(state)]
     if settings.enumerates(context.task):
         return enumerated_expansions(context, settings, states)
-    return sampled_expansions(context, settings, states)
+    return sampled_expansions(context, settings, [state for state in states if not graph.has_sampled(state)])
 
 
 def enumerated_expansions(context: SearchContext, settings: OclgenSettings, states: Sequence[State]) -> list[Expansion]:

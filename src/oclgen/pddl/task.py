@@ -7,12 +7,12 @@ surprise inside a C++ library may end the whole process.
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from pymimir.advanced import formalism, search
 
 from oclgen.errors import PddlError, UnsupportedError
-from oclgen.interfaces import Action, Atom, Plan, State
+from oclgen.interfaces import Action, Atom, Effect, Facts, GroundAction, Plan, State
 from oclgen.pddl.domain import parse_domain
 from oclgen.pddl.ground_count import ground_action_bound
 from oclgen.pddl.model import ProblemInfo
@@ -96,6 +96,7 @@ class PddlTask:
         self._atom_names: list[Atom | None] = []
         self._action_names: dict[int, Action] = {}
         self._ground: dict[Action, object | None] = {}
+        self._grounded_facts: dict[Action, GroundAction] = {}
         self._known: dict[State, Sequence[Action]] = {}
         self.initial_state: State = repository.get_or_create_initial_state()[0]
 
@@ -148,6 +149,21 @@ class PddlTask:
             found.append(atom)
         return found
 
+    def facts(self, state: State) -> Facts:
+        return frozenset(state.get_fluent_atoms())  # type: ignore[attr-defined]
+
+    def ground(self, action: Action) -> GroundAction:
+        known = self._grounded_facts.get(action)
+        if known is None:
+            if len(self._grounded_facts) >= MAX_CACHED_ACTIONS:
+                self._grounded_facts.clear()
+            known = self._grounded_facts[action] = ground_facts(self._grounded(action))
+        return known
+
+    @cached_property
+    def goal_facts(self) -> tuple[Facts, Facts]:
+        return condition_facts(self._problem.get_goal_condition())
+
     def shortest_plan(self) -> Plan | None:
         """By breadth-first search over the grounded problem, however long it takes; None if there is no plan."""
         return next(self.shortest_plans([()]))
@@ -198,3 +214,20 @@ class PddlTask:
         if allowed is None or len(allowed) != len(action) - 1:
             return False
         return all(argument in members for argument, members in zip(action[1:], allowed, strict=True))
+
+
+def ground_facts(ground: Any) -> GroundAction:
+    """An action of pymimir by the numbers of its fluent atoms; static conditions hold since it was generated."""
+    effects = []
+    for each in ground.get_conditional_effects():
+        change = each.get_conjunctive_effect()
+        added, deleted = frozenset(change.get_positive_effects()), frozenset(change.get_negative_effects())
+        effects.append(Effect(*condition_facts(each.get_conjunctive_condition()), added, deleted))
+    return GroundAction(*condition_facts(ground.get_conjunctive_condition()), tuple(effects))
+
+
+def condition_facts(condition: Any) -> tuple[Facts, Facts]:
+    return (
+        frozenset(condition.get_fluent_positive_condition()),
+        frozenset(condition.get_fluent_negative_condition()),
+    )

@@ -7,7 +7,8 @@ paper; H. Nakhost and M. Mueller, "Action Elimination and Plan Neighborhood Grap
 
 from collections.abc import Callable, Sequence
 
-from oclgen.interfaces import Action, Plan, State, Task
+from oclgen.interfaces import Action, FactTask, Plan, State, Task
+from oclgen.search.facts import reaches_goal
 
 
 def eliminate_actions(task: Task, plan: Plan, should_stop: Callable[[], bool]) -> Plan:
@@ -27,6 +28,8 @@ def eliminate_actions(task: Task, plan: Plan, should_stop: Callable[[], bool]) -
 
 def applicable_part(task: Task, state: State, actions: Sequence[Action]) -> list[Action] | None:
     """The actions that are still applicable, each in turn, if they lead to the goal; else None."""
+    if isinstance(task, FactTask) and not reaches_goal(task, state, actions):
+        return None
     taken = []
     for action in actions:
         successor = task.apply(state, action)

@@ -5,9 +5,10 @@ The paper's algorithm only reports; action elimination and shortcuts are ours.
 
 from collections.abc import Iterator
 
-from oclgen.interfaces import Plan
-from oclgen.search.context import SearchContext, successors
+from oclgen.interfaces import FactTask, Plan
+from oclgen.search.context import SearchContext
 from oclgen.search.elimination import eliminate_actions
+from oclgen.search.facts import KnownStates
 from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import OclgenSettings
 from oclgen.search.trajectories import add_plan
@@ -21,7 +22,8 @@ class Incumbent:
         self._graph = graph
         self._context = context
         self._eliminate = settings.eliminate
-        self._shortcut = settings.shortcut and settings.enumerates(context.task)
+        self._shortcut = settings.shortcut
+        self._known = KnownStates(context.task, graph) if isinstance(context.task, FactTask) else None
 
     def improvements(self) -> Iterator[Plan]:
         """Yield the graph's best plan if it is shorter than the incumbent, and every shorter plan made from it."""
@@ -32,7 +34,7 @@ class Incumbent:
             if self._eliminate:
                 add_reduced_plan(graph, self._context)
             if self._shortcut:
-                add_shortcuts(graph, self._context)
+                add_shortcuts(graph, self._context, self._known)
 
 
 def add_reduced_plan(graph: SearchGraph, context: SearchContext) -> None:
@@ -40,19 +42,23 @@ def add_reduced_plan(graph: SearchGraph, context: SearchContext) -> None:
     add_plan(graph, context.task, eliminate_actions(context.task, graph.get_best_plan(), context.budget.exhausted))
 
 
-def add_shortcuts(graph: SearchGraph, context: SearchContext) -> None:
+def add_shortcuts(graph: SearchGraph, context: SearchContext, known: KnownStates | None = None) -> None:
     """Add unseen transitions from the states of the best plan to known states and to goals.
 
-    The best plan is already the shortest over the known transitions, so only unseen ones can shorten it.
+    The best plan is already the shortest over the known transitions, so only unseen ones can shorten it. `known`
+    tells which actions are worth a try.
     """
+    task = context.task
     for node, _ in graph.best_path():
         if graph.is_expanded(node):
             continue
         if context.budget.exhausted():
             return
-        for action, state in successors(context.task, graph.state(node)):
+        applicable = task.applicable(graph.state(node))
+        for action in applicable if known is None else known.candidates(graph.state(node), applicable):
+            state = task.apply(graph.state(node), action)
             target = graph.find(state)
             if target is not None:
                 graph.connect(node, action, target)
-            elif context.task.is_goal(state):
+            elif task.is_goal(state):
                 graph.add(node, action, state, 0.0, evaluated=True)

@@ -18,7 +18,14 @@ InitialRollouts = Literal["full", "chained"]
 
 PROFILES: dict[str, dict[str, Any]] = {
     "paper": {},
-    "extended": {"initial_rollouts": "chained", "prune": True, "shortcut": True, "eliminate": True},
+    "extended": {
+        "initial_rollouts": "chained",
+        "prune": True,
+        "shortcut": True,
+        "eliminate": True,
+        # An expansion asks the heuristic about every child: hundreds of large states where there are many actions.
+        "policy_expansion_threshold": 10**5,
+    },
 }
 
 

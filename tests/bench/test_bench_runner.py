@@ -114,9 +114,14 @@ def test_the_busy_time_of_a_core_leaves_out_idle_and_waiting(tmp_path: Path, mon
     assert machine.busy_seconds(1) is None
 
 
+def second(core: Core) -> Core:
+    """The same core once more, so that two children share it."""
+    return Core(core.number, os.fdopen(os.dup(core.lock.fileno()), "a"))
+
+
 def test_a_child_beside_a_busy_process_on_its_core_loses_time(cores: list[Core]) -> None:
     code = "import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
-    doubled = [*cores, Core(cores[0].number, os.dup(cores[0].lock))]
+    doubled = [*cores, second(cores[0])]
     finished = list(run_jobs([job(code), job(code)], doubled))
     release(doubled[1:])
     assert any(child.others_seconds is None or child.disturbed for child in finished)
@@ -126,12 +131,14 @@ def test_closing_the_iterator_kills_what_runs(cores: list[Core], tmp_path: Path)
     pid_file = tmp_path / "pid"
     endless = f"import os, time; open({str(pid_file)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     jobs = [job("print('done')"), job(endless)]
-    runs = run_jobs(jobs, [*cores, Core(cores[0].number, os.dup(cores[0].lock))])
+    doubled = [*cores, second(cores[0])]
+    runs = run_jobs(jobs, doubled)
     next(runs)
     deadline = time.monotonic() + 30
     while not (pid_file.exists() and pid_file.read_text()) and time.monotonic() < deadline:
         time.sleep(0.02)
     runs.close()
+    release(doubled[1:])
     wait_until_gone(int(pid_file.read_text()))
 
 
@@ -167,9 +174,9 @@ def free_cores_of_another_process(locks: Path) -> set[int] | str:
 
 def test_a_child_keeps_its_core_even_if_the_benchmark_is_gone(cores: list[Core]) -> None:
     """The lock is handed down, so that an orphan's core is not given away while it still runs."""
-    code = f"import os; print(os.fstat({cores[0].lock}).st_ino)"
+    code = f"import os; print(os.fstat({cores[0].lock.fileno()}).st_ino)"
     _, text = run_one(cores, code)
-    assert int(text) == os.fstat(cores[0].lock).st_ino
+    assert int(text) == os.fstat(cores[0].lock.fileno()).st_ino
 
 
 def wait_until_gone(pid: int) -> None:

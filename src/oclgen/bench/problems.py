@@ -17,6 +17,7 @@ from oclgen.domains import catalog
 from oclgen.errors import InputError
 from oclgen.pddl.fingerprint import problem_fingerprint
 from oclgen.pddl.problem import read_problem
+from oclgen.support.distinct import distinct
 from oclgen.support.files import read_json, write_json
 
 LIST_NAME = "problems.json"
@@ -102,13 +103,12 @@ def new_candidates(
     source: ProblemSource, known: set[str], domain_text: str, meaningful: frozenset[str]
 ) -> Iterator[tuple[Candidate, str]]:
     """Candidates that are not known, excluded, to be skipped or duplicates, each with its fingerprint."""
-    taken = known | excluded(source)
-    for candidate in candidates(source):
-        if candidate.name not in source.skip:
-            fingerprint = problem_fingerprint(read_problem(domain_text, candidate.text), meaningful)
-            if fingerprint not in taken:
-                taken.add(fingerprint)
-                yield candidate, fingerprint
+
+    def fingerprint(candidate: Candidate) -> str:
+        return problem_fingerprint(read_problem(domain_text, candidate.text), meaningful)
+
+    kept = (candidate for candidate in candidates(source) if candidate.name not in source.skip)
+    return distinct(kept, fingerprint, known | excluded(source))
 
 
 def domain_of(source: ProblemSource) -> tuple[str, frozenset[str]]:

@@ -5,7 +5,6 @@ pinned to their core and die with this process. A child that is still running a 
 its process group.
 """
 
-import fcntl
 import os
 import resource
 import signal
@@ -16,10 +15,12 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from oclgen.bench import machine
 from oclgen.bench.jobs import BenchJob
 from oclgen.errors import InputError
+from oclgen.support.files import try_lock
 from oclgen.support.processes import die_with_parent
 
 POLL_SECONDS = 0.02
@@ -35,7 +36,7 @@ class Core:
     """A processor core reserved for this process as long as `lock` is open."""
 
     number: int
-    lock: int
+    lock: TextIO
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +135,9 @@ def free_cores(wanted: int | None) -> list[Core]:
     for number in numbers:
         if len(cores) == (wanted or len(numbers)):
             break
-        lock = os.open(Path(tempfile.gettempdir()) / f"oclgen-core-{number}.lock", os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            continue
-        cores.append(Core(number, lock))
+        lock = try_lock(Path(tempfile.gettempdir()) / f"oclgen-core-{number}.lock")
+        if lock is not None:
+            cores.append(Core(number, lock))
     if not cores:
         raise InputError("every core is taken by another benchmark; two timed jobs must not share one")
     return cores
@@ -148,7 +145,7 @@ def free_cores(wanted: int | None) -> list[Core]:
 
 def release(cores: Sequence[Core]) -> None:
     for core in cores:
-        os.close(core.lock)
+        core.lock.close()
 
 
 def run_jobs(jobs: Sequence[BenchJob], cores: Sequence[Core]) -> Generator[FinishedChild, None, None]:
@@ -196,7 +193,7 @@ def start(job: BenchJob, core: Core) -> RunningChild:
             stdout=out,
             stderr=errors,
             start_new_session=True,
-            pass_fds=(core.lock,),
+            pass_fds=(core.lock.fileno(),),
             preexec_fn=prepare,  # safe: this process has one thread
         )
     return RunningChild(job, core, folder, process, time.monotonic(), busy_before)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from oclgen.classical.planners import TEACHERS
+from oclgen.cli import parameters
 from oclgen.cli.parameters import DURATION, MEMORY
 from oclgen.errors import InputError
 from oclgen.support.progress import Progress
@@ -24,7 +25,7 @@ from oclgen.support.progress import Progress
 @click.option("--time-limit", type=DURATION, default="20m", show_default=True, help="Wall-clock for each problem.")
 @click.option("--memory-limit", type=MEMORY, default="8G", show_default=True, help="For each problem.")
 @click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
-@click.option("--random-seed", default=0, show_default=True)
+@parameters.random_seed
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A range to draw from: blocks=3..12.")
 def command(
     name: str,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from oclgen.cli import parameters
 from oclgen.cli.parameters import DURATION, MEMORY
 from oclgen.support.progress import Progress
 
@@ -19,7 +20,7 @@ from oclgen.support.progress import Progress
 @click.option("--time-limit", type=DURATION, default="3s", show_default=True, help="Of the search from one state.")
 @click.option("--memory-limit", type=MEMORY, default="4G", show_default=True, help="For each problem.")
 @click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
-@click.option("--random-seed", default=0, show_default=True)
+@parameters.random_seed
 def command(
     folder: Path,
     out: Path,

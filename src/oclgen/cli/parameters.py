@@ -1,7 +1,8 @@
-"""Parameter types that several verbs share: durations (`10s`, `5m`, `2h`) and memory sizes (`4G`)."""
+"""Parameters that several verbs share: durations (`10s`, `5m`, `2h`), memory sizes (`4G`), the options of a solve."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -9,6 +10,7 @@ from oclgen.errors import InputError
 from oclgen.support.settings import parse_duration, parse_memory
 
 Value = TypeVar("Value", int, float)
+Command = Callable[..., Any]
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -45,3 +47,31 @@ def parsed(
 
 DURATION = Duration()
 MEMORY = Memory()
+
+time_limit = click.option(
+    "--overall-time-limit",
+    type=DURATION,
+    default="10s",
+    show_default=True,
+    help="Wall-clock from process start, everything included.",
+)
+memory_limit = click.option("--overall-memory-limit", type=MEMORY, default="4G", show_default=True)
+random_seed = click.option("--random-seed", default=0, show_default=True)
+model = click.option(
+    "--model",
+    type=click.Path(path_type=Path),
+    help="Model folder, as oclgen learn makes it (default: the shipped model for this domain).",
+)
+json_file = click.option(
+    "--json", "json_file", type=click.Path(path_type=Path), help="Write the whole record of the run here."
+)
+
+
+def plan_file(more: str = "") -> Callable[[Command], Command]:
+    return click.option(
+        "--plan-file",
+        type=click.Path(path_type=Path),
+        default="sas_plan",
+        show_default=True,
+        help=f"Best plan; improving plans go to PLAN_FILE.1, .2, ...{more}",
+    )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from oclgen.cli.parameters import DURATION, MEMORY
+from oclgen.cli import parameters
 from oclgen.errors import InputError
 
 
@@ -15,21 +15,11 @@ from oclgen.errors import InputError
     help="oclgen, mcts, mcts-partial, astar, gbfs, best-of-n, lama-first, lama, lmcut or bfs. "
     "Default: oclgen if there is a model for the domain, else lama, or bfs without Fast Downward.",
 )
-@click.option(
-    "--overall-time-limit",
-    type=DURATION,
-    default="10s",
-    show_default=True,
-    help="Wall-clock from process start, everything included.",
-)
-@click.option("--overall-memory-limit", type=MEMORY, default="4G", show_default=True)
+@parameters.time_limit
+@parameters.memory_limit
 @click.option("--iterations", type=click.IntRange(min=1), help="Stop after this many search iterations.")
-@click.option("--random-seed", default=0, show_default=True)
-@click.option(
-    "--model",
-    type=click.Path(path_type=Path),
-    help="Model folder, as oclgen learn makes it (default: the shipped model for this domain).",
-)
+@parameters.random_seed
+@parameters.model
 @click.option(
     "--profile",
     type=click.Choice(["extended", "paper"]),
@@ -52,20 +42,14 @@ from oclgen.errors import InputError
     help="Of the engine that runs a relational model on the CPU; the plans are the same.",
 )
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one search setting; repeatable.")
-@click.option(
-    "--plan-file",
-    type=click.Path(path_type=Path),
-    default="sas_plan",
-    show_default=True,
-    help="Best plan; improving plans go to PLAN_FILE.1, .2, ...",
-)
+@parameters.plan_file()
 @click.option("--plan", type=click.Path(path_type=Path), help="Start from this plan; only shorter ones are looked for.")
 @click.option(
     "--search-tree-dump",
     metavar="URL",
     help="Post states and plans to VS Code's search debugger, http://localhost:PORT.",
 )
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the whole record of the run here.")
+@parameters.json_file
 def command(files: tuple[Path, ...], overrides: tuple[str, ...], device: str, threads: int, **options: object) -> int:
     """Find a plan for PROBLEM and keep shortening it until the time is up.
 

@@ -59,7 +59,7 @@ def test_each_size_has_every_method_ablation_and_experiment(kind: str) -> None:
     assert {run.label for run in runs} >= {*ABLATIONS, "compiled", "not-compiled", "oclgen-loop3"}
     assert {run.label for run in runs} & {"mcts-loop3", "mcts-oclgen-loop3"}
     sets = {name for run in runs for name in run.sets}
-    assert sets == {"main", "failed", "interpolate", "extrapolate"}
+    assert sets - {"beyond", "far beyond"} == {"main", "failed", "interpolate", "extrapolate"}
     assert any(config.optima for config in configs) and any(config.estimates for config in configs)
 
 

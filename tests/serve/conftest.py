@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from oclgen.serve import jobs
+from oclgen.serve.jobs import queue as jobs
 from oclgen.serve.settings import ServeSettings
 from tests.serve.serving import serving, stub_command
 

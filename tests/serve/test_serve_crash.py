@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from oclgen.domains import catalog
-from oclgen.serve import api
+from oclgen.serve.routes import api
 from tests.serve.serving import ended, events, fetch, serving_process, submit, until
 
 SPEC = catalog.load("blocksworld")

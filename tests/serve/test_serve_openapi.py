@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from oclgen.serve import jobs
+from oclgen.serve.jobs import queue as jobs
 from oclgen.serve.settings import ServeSettings
 from tests.serve.serving import serving, stub_command
 

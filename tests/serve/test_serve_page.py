@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from oclgen.domains import catalog
-from oclgen.serve import pictures
+from oclgen.serve.jobs import pictures
 from oclgen.serve.settings import ServeSettings
 from tests.serve.serving import serving
 

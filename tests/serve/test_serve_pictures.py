@@ -9,7 +9,7 @@ import httpx
 import psutil
 import pytest
 
-from oclgen.serve import pictures
+from oclgen.serve.jobs import pictures
 from oclgen.serve.settings import ServeSettings
 from tests.serve.serving import PATIENCE, ended, serving, submit
 

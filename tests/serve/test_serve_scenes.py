@@ -9,7 +9,7 @@ from oclgen.domains import catalog
 from oclgen.domains.shapes import Scene
 from oclgen.interfaces import Plan
 from oclgen.pddl.task import PddlTask
-from oclgen.serve.picture import draw, maker, trajectory
+from oclgen.serve.jobs.picture import draw, maker, trajectory
 
 SMALL = {
     "blocksworld": ["blocks=5"],

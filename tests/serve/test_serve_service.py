@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from oclgen.serve.adaptor import grounded, operators
+from oclgen.serve.routes.adaptor import grounded, operators
 from tests.serve.serving import ended, submit
 
 DOMAIN = """(define (domain d) ; (:action no)
@@ -104,7 +104,7 @@ def test_the_package_lists_the_arguments_that_planutils_counts(client: httpx.Cli
 def test_synchronous_requests_that_wait_too_long_are_turned_away(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oclgen.serve.service.SYNC_QUEUE_SECONDS", 0.1)
+    monkeypatch.setattr("oclgen.serve.routes.service.SYNC_QUEUE_SECONDS", 0.1)
     submit(client, "sleep 600", time_limit=60)
     assert client.post("/solve", json=SOLVED).status_code == 429
     assert client.get("/api/server").json()["waiting"] == 0

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from oclgen.errors import InputError
-from oclgen.serve.job import FoundPlan, Job, Status
-from oclgen.serve.jobs import Jobs
+from oclgen.serve.jobs.job import FoundPlan, Job, Status
+from oclgen.serve.jobs.queue import Jobs
+from oclgen.serve.jobs.store import Store
 from oclgen.serve.settings import ServeSettings
-from oclgen.serve.store import Store
 
 
 def job(name: str, created: float = 1e12, **more: object) -> Job:

@@ -11,10 +11,10 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from oclgen import __version__
-from oclgen.serve import api, service
 from oclgen.serve.guard import Guard
-from oclgen.serve.jobs import Jobs
-from oclgen.serve.pictures import Pictures
+from oclgen.serve.jobs.pictures import Pictures
+from oclgen.serve.jobs.queue import Jobs
+from oclgen.serve.routes import api, service
 from oclgen.serve.settings import ServeSettings
 
 STATIC = Path(__file__).parent / "static"

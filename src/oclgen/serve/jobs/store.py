@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from oclgen.errors import InputError
-from oclgen.serve.job import FoundPlan, Job, Status
+from oclgen.serve.jobs.job import FoundPlan, Job, Status
 
 SCHEMA = """
 PRAGMA locking_mode = EXCLUSIVE;

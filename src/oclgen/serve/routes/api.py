@@ -9,10 +9,10 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from oclgen import __version__
 from oclgen.planner import METHODS
 from oclgen.serve import examples
-from oclgen.serve.job import FoundPlan, Job
-from oclgen.serve.jobs import Busy, Jobs, rung
-from oclgen.serve.models import ErrorView, JobView, Problem, ServerView, Submission, busy, job_view, plan_view
-from oclgen.serve.pictures import Pictures
+from oclgen.serve.jobs.job import FoundPlan, Job
+from oclgen.serve.jobs.pictures import Pictures
+from oclgen.serve.jobs.queue import Busy, Jobs, rung
+from oclgen.serve.routes.models import ErrorView, JobView, Problem, ServerView, Submission, busy, job_view, plan_view
 
 HEARTBEAT_SECONDS = 10.0
 STREAMS = 256

@@ -16,11 +16,11 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import JSONResponse
 
 from oclgen.planner import METHODS
-from oclgen.serve import adaptor
-from oclgen.serve.api import AllJobs, refusals
-from oclgen.serve.job import Job
-from oclgen.serve.jobs import PLAN_FILE, Busy, Jobs, rung
-from oclgen.serve.models import busy, writable
+from oclgen.serve.jobs.job import Job
+from oclgen.serve.jobs.queue import PLAN_FILE, Busy, Jobs, rung
+from oclgen.serve.routes import adaptor
+from oclgen.serve.routes.api import AllJobs, refusals
+from oclgen.serve.routes.models import busy, writable
 
 SYNC_SECONDS = 10.0
 """Longest time limit of a synchronous answer."""

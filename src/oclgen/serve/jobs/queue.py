@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from oclgen.errors import ExitCode, InputError
-from oclgen.serve.job import FoundPlan, Job, Status
-from oclgen.serve.process import Child, command
+from oclgen.serve.jobs.job import FoundPlan, Job, Status
+from oclgen.serve.jobs.process import Child, command
+from oclgen.serve.jobs.store import INTERRUPTED, Store
 from oclgen.serve.settings import ServeSettings
-from oclgen.serve.store import INTERRUPTED, Store
 
 IMPROVEMENT = re.compile(rb"^\[t=([0-9.]+)s.*\bPlan length: \d+ step")
 OUTPUT_BYTES = 4 << 20

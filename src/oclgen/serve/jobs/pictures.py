@@ -7,8 +7,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from oclgen.serve.jobs import Busy, Jobs
-from oclgen.serve.process import Child, command
+from oclgen.serve.jobs.process import Child, command
+from oclgen.serve.jobs.queue import Busy, Jobs
 
 SECONDS = 30.0
 LONGEST_LINE = 8

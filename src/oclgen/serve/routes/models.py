@@ -6,8 +6,8 @@ from fastapi import HTTPException
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from oclgen.planner import METHODS
-from oclgen.serve.job import FoundPlan, Job, Status
-from oclgen.serve.jobs import Jobs
+from oclgen.serve.jobs.job import FoundPlan, Job, Status
+from oclgen.serve.jobs.queue import Jobs
 
 
 def known_method(name: str) -> str:

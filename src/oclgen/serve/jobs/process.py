@@ -28,7 +28,7 @@ CHUNK = 1 << 16
 
 def command(memory: int, verb: str, *arguments: str) -> list[str]:
     limit = str(memory + ADDRESS_SPACE_RESERVE)
-    return [sys.executable, "-P", "-m", "oclgen.serve.worker", str(os.getpid()), limit, verb, *arguments]
+    return [sys.executable, "-P", "-m", "oclgen.serve.jobs.worker", str(os.getpid()), limit, verb, *arguments]
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The inside of a job's process: tied to the server, bounded, then simply `oclgen solve` (or a drawing).
 
-Started as `python -m oclgen.serve.worker PARENT MEMORY VERB ARGUMENT...` in a folder of its own.
+Started as `python -m oclgen.serve.jobs.worker PARENT MEMORY VERB ARGUMENT...` in a folder of its own.
 """
 
 import os
@@ -19,7 +19,7 @@ def main(parent: str, memory: str, verb: str, *arguments: str) -> None:
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     if verb == "picture":
-        from oclgen.serve.picture import draw_folder
+        from oclgen.serve.jobs.picture import draw_folder
 
         draw_folder()
     else:

@@ -1,0 +1,1 @@
+"""What clients call: our own interface, and the one of planning services."""

@@ -20,8 +20,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from oclgen.data.batches import Position
 from oclgen.data.dataset import open_dataset
-from oclgen.data.examples import Position
 from oclgen.data.relational_examples import RelationalExamples
 from oclgen.encoding.relational import Schema
 from oclgen.inference.encoded_states import RelationalModel

@@ -22,7 +22,8 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, TrainingArguments
 from transformers.utils import logging
 
-from oclgen.data.examples import Batch, Examples
+from oclgen.data.batches import Batch
+from oclgen.data.examples import Examples
 from oclgen.encoding.vocabulary import ACTIONS
 from oclgen.learn.distributed import World
 from oclgen.learn.objectives import targets, tokens

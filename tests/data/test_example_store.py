@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oclgen.data import dataset, replayed
+from oclgen.data import arrays, dataset, replayed
 from oclgen.data.arrays import array_names
 from oclgen.data.example_store import Store, build_store, open_store
 from oclgen.data.examples import BatchSettings, Examples
@@ -142,7 +142,7 @@ def test_an_interrupted_build_leaves_nothing_that_looks_finished(
 
     data = stored(tmp_path / "data", [row(1, 3)])
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(np, "save", stop)
+        patch.setattr(arrays.GrowingArray, "finish", stop)
         open_store(data, "train", vocabulary())
     assert list((tmp_path / "data" / "examples").iterdir()) == []
     assert len(open_store(data, "train", vocabulary())) == 1
@@ -190,9 +190,9 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> No
 
 
 def test_two_processes_may_build_the_same_store_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def build_twice(data: dataset.Dataset, split: str, *_: Any) -> Store:
+    def build_twice(data: dataset.Dataset, split: str, *_: Any) -> list[Store]:
         monkeypatch.undo()
-        return open_store(data, split, vocabulary())
+        return [open_store(data, split, vocabulary())]
 
     data = stored(tmp_path / "data", [row(1, 3)])
     monkeypatch.setattr(replayed, "build_arrays", build_twice)

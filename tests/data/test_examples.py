@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from oclgen.data.arrays import join_arrays
+from oclgen.data.batches import Batch, Position
 from oclgen.data.example_store import Store, encode_instance
-from oclgen.data.examples import Batch, BatchSettings, Examples, Position, canonical_order
+from oclgen.data.examples import BatchSettings, Examples, canonical_order
 from oclgen.encoding import Binding, Vocabulary, build_vocabulary, load
 from oclgen.encoding.vocabulary import END, Symbol
 from oclgen.errors import InputError

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from oclgen.data.batches import Batch, Position
 from oclgen.data.dataset import Dataset
-from oclgen.data.examples import Batch, Position
 from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
 from oclgen.data.relational_store import open_relational_store
 from oclgen.encoding.relational import ProblemGraph, schema_of

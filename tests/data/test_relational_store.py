@@ -65,7 +65,7 @@ def test_a_store_knows_the_relations_that_occur_and_its_distances() -> None:
     relations = store.relations(schema)
     assert ("road", STATE) in relations and ("at", GOAL_MET) in relations
     assert ("road", GOAL) not in relations and ("stamped", STATE) not in relations
-    size = int(store.row_count[0])
+    (size,) = store.rows_of(np.array([0])).tolist()
     table = store.distances.reshape(size, size)
     assert store.has_distances and sorted(set(table.reshape(-1).tolist())) == [0, 1, 2, FAR]
 
@@ -98,7 +98,7 @@ def test_a_store_is_made_once_and_again_when_the_data_grows(tmp_path: Path, monk
 
 def test_records_joined_end_to_end_are_read_back_as_written(tmp_path: Path) -> None:
     both = join_arrays([errand(), errand()])
-    save_arrays(both, tmp_path / "examples" / "store")
+    save_arrays([errand(), errand()], tmp_path / "examples" / "store")
     again = load_arrays(RelationalStore, tmp_path / "examples" / "store")
     assert same(again, both)
     assert again.ids.tolist() == [7, 7]

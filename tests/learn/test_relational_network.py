@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from oclgen.data.examples import Position
+from oclgen.data.batches import Position
 from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
 from oclgen.data.relational_store import open_relational_store
 from oclgen.domains import catalog

@@ -14,7 +14,7 @@ from oclgen.cli.parameters import DURATION
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Recipe, such as those in configs/.")
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of the data set; overrides data.path.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run; default: runs/ and the recipe's name.")
-@click.option("--resume", is_flag=True, help="Go on with the run in --out, exactly where it stopped.")
+@click.option("--resume", is_flag=True, help="Go on with the run in --out, exactly where it stopped, or begin it.")
 @click.option("--max-time", type=DURATION, help="Stop (and save) after this time; defines the length of a run by time.")
 @click.option("--plot", is_flag=True, help="Draw the curves into the run's folder at the end.")
 def command(

@@ -6,11 +6,14 @@ they hold one number more than there are instances. Everything else is plain con
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from oclgen.errors import InputError
 from oclgen.support.files import replacing_folder, write_json
@@ -49,13 +52,65 @@ def load_arrays(kind: type[Arrays], folder: Path) -> Arrays:
     return record
 
 
-def save_arrays(record: Any, folder: Path) -> None:
-    """Appears by rename, so that a folder with this name is complete; another process may have been faster."""
+def save_arrays(records: Iterable[Any], folder: Path) -> None:
+    """Write records joined end to end, one at a time in memory.
+
+    Appears by rename, so that a folder with this name is complete; another process may have been faster.
+    """
     try:
         folder.parent.mkdir(exist_ok=True)
         with replacing_folder(folder, keep=True) as made:
-            for name in array_names(type(record)):
-                np.save(made / f"{name}.npy", getattr(record, name))
-            write_json(made / "refused.json", record.refused)
+            refused = write_arrays(records, made)
+            write_json(made / "refused.json", refused)
     except OSError as error:
         raise InputError(f"{folder.parent}: {error.strerror or error}") from error
+
+
+def write_arrays(records: Iterable[Any], folder: Path) -> int:
+    """One growing file per array; returns how many problems were refused."""
+    files: dict[str, GrowingArray] = {}
+    refused = 0
+    with ExitStack() as opened:
+        for record in records:
+            refused += record.refused
+            for name in array_names(type(record)):
+                values = getattr(record, name)
+                if name not in files:
+                    file = opened.enter_context((folder / f"{name}.npy").open("wb"))
+                    files[name] = GrowingArray(file, values[:0])
+                if name.endswith("_begin"):
+                    values = files[name].continued(values)
+                files[name].append(values)
+        for growing in files.values():
+            growing.finish()
+    return refused
+
+
+class GrowingArray:
+    """An .npy file whose first dimension is not known yet: numpy's header leaves room for it."""
+
+    def __init__(self, file: BinaryIO, like: NDArray[Any]) -> None:
+        self._file, self._like, self._rows, self._end = file, like, 0, 0
+        self._header = self._write_header()
+
+    def append(self, values: NDArray[Any]) -> None:
+        self._file.write(np.ascontiguousarray(values, self._like.dtype).tobytes())
+        self._rows += len(values)
+
+    def continued(self, begin: NDArray[Any]) -> NDArray[Any]:
+        """Beginnings counted on from the end so far; the first 0 is written once."""
+        shifted = begin + self._end
+        self._end = int(shifted[-1])
+        return shifted[1:] if self._rows else shifted
+
+    def finish(self) -> None:
+        """Write the number of rows into the header."""
+        self._file.seek(0)
+        if self._write_header() != self._header:
+            raise ValueError("the header of an array grew with its number of rows")
+
+    def _write_header(self) -> int:
+        shape = (self._rows, *self._like.shape[1:])
+        description = {"descr": npy.dtype_to_descr(self._like.dtype), "fortran_order": False, "shape": shape}
+        npy.write_array_header_1_0(self._file, description)
+        return self._file.tell()

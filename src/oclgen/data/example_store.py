@@ -16,6 +16,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from oclgen.data.arrays import join_arrays
 from oclgen.data.dataset import Dataset, Row
 from oclgen.data.replayed import ALWAYS, atom_spans, build_arrays, open_arrays, replayed, store_key
 from oclgen.encoding import Binding, Goal, Vocabulary, load
@@ -25,6 +26,9 @@ from oclgen.encoding.vocabulary import END
 from oclgen.errors import UnsupportedError
 from oclgen.interfaces import Action, Atom, State
 from oclgen.pddl.task import PddlTask
+
+PIECE = 1 << 12
+"""Plans looked at together."""
 
 Ints = NDArray[np.int16] | NDArray[np.int32] | NDArray[np.int64]
 
@@ -54,17 +58,29 @@ class Store:
         """Number of actions of each plan."""
         return np.diff(self.step_begin) - 1
 
-    @property
-    def next_choice(self) -> NDArray[np.int64]:
-        """For every step the first one from it on whose action has tokens, or else the plan's last."""
-        last = np.zeros(len(self.step_token), bool)
-        last[self.step_begin[1:] - 1] = True
-        last[np.maximum(self.step_begin[1:] - 2, self.step_begin[:-1])] = True
-        steps = np.arange(len(last))
-        more = np.append(self.step_token[1:] > self.step_token[:-1], False)
-        found = np.where(more | last, steps, len(steps))
-        following: NDArray[np.int64] = np.minimum.accumulate(found[::-1])[::-1]
-        return following
+    def next_choice(self, plans: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For an offset of each plan the first one from it on whose action has tokens, or else the last action's."""
+        begin = self.step_begin[plans]
+        step, last = begin + offset, self.step_begin[plans + 1] - 2
+        while True:
+            following = self.step_token[np.minimum(step + 1, len(self.step_token) - 1)]
+            forced = (step < last) & (following == self.step_token[step])
+            if not forced.any():
+                found: NDArray[np.int64] = step - begin
+                return found
+            step = step + forced
+
+    def longest_plan(self, window: int) -> int:
+        """Tokens of the longest plan, or of the longest window of a plan, with its `<end>`."""
+        longest = 0
+        for first in range(0, len(self), PIECE):
+            begins = self.step_begin[first : first + PIECE + 1]
+            last = np.repeat(begins[1:] - 1, np.diff(begins))
+            steps = np.arange(begins[0], begins[-1])
+            until = np.minimum(steps + window, last) if window else last
+            tokens = self.step_token[until] - self.step_token[steps] + (until == last)
+            longest = max(longest, int(tokens.max()))
+        return longest
 
     def step_prompt(self, encoding: str) -> NDArray[np.int32]:
         """Length of the prompt at every step of every plan."""
@@ -133,7 +149,8 @@ def open_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: in
 
 def build_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1, plans: str = PLANS[0]) -> Store:
     """The store of a split, in the data set's order. A broken plan stops it; a refused problem is counted."""
-    return build_arrays(dataset, split, partial(_encode_row, dataset.domain_text, vocabulary, plans), workers)
+    encode = partial(_encode_row, dataset.domain_text, vocabulary, plans)
+    return join_arrays(list(build_arrays(dataset, split, encode, workers)))
 
 
 def _encode_row(domain: str, vocabulary: Vocabulary, plans: str, row: Row) -> Store:

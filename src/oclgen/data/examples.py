@@ -1,10 +1,7 @@
-"""Training batches: which examples, in which order, under which names, as padded arrays.
+"""Training batches of words and atoms: examples under which names, as padded arrays.
 
 An example is one plan from one offset on: the state there, the goal, and the actions that remain (policy) or how
-many they are (heuristic). Each epoch draws a new offset for every plan (action compilation), orders examples by
-length, cuts them into batches that fit a token budget, and shuffles the batches. Every batch is a pure function
-of the settings and its `Position`, so resuming is exact, and with several processes each takes every
-`world`-th example of the same batch: the number of processes changes nothing but the speed.
+many they are (heuristic). Which examples make a batch is the matter of `batches.py`.
 
 Object names that carry no meaning are permuted inside their pool, anew for every example, over the whole pool:
 a model trained on 25 blocks meets all 40 names. Where names carry meaning, a domain may know symmetries (the cities of
@@ -15,16 +12,14 @@ experiment on larger numbers of blocks.
 """
 
 import random
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from oclgen.checkpoint import ENCODINGS
+from oclgen.data.batches import Batch, BatchStream, Epoch, Longs, Position, cut, padded, plan_lengths, plans_of, ranges
 from oclgen.data.example_store import Store
 from oclgen.domains.catalog import Symmetry
 from oclgen.encoding import Vocabulary
@@ -32,37 +27,6 @@ from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT
 from oclgen.errors import InputError
 
 KINDS = ("policy", "heuristic")
-Longs = NDArray[np.int64]
-Batch = dict[str, NDArray[Any]]
-"""`prompt` [examples, longest, columns] and `prompt_len`, zero-padded; for a policy `plan` (the tokens to predict,
-so without `<actions>`) and `plan_len`; for a heuristic `cost`."""
-
-
-class Steps(Protocol):
-    """Where the steps of a store's plans and their tokens begin."""
-
-    @property
-    def length(self) -> Longs: ...
-    @property
-    def step_begin(self) -> Longs: ...
-    @property
-    def step_token(self) -> NDArray[np.int32]: ...
-
-
-class Position(NamedTuple):
-    """Where in the endless stream of batches; what a checkpoint keeps to resume."""
-
-    epoch: int = 0
-    batch: int = 0
-
-
-class BatchLimits(Protocol):
-    """What bounds a batch: tokens, padding included, or examples."""
-
-    @property
-    def tokens(self) -> int | None: ...
-    @property
-    def examples(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -93,39 +57,6 @@ class BatchSettings:
             raise InputError("tokens, examples and window must be positive")
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """One pass over the plans: an offset for each, and batches as lists of instances."""
-
-    offset: Longs
-    prompt_len: Longs
-    plan_len: Longs
-    batches: list[Longs]
-
-
-class BatchStream(ABC):
-    """An endless stream of batches, epoch by epoch, each batch a function of its position."""
-
-    epoch: Callable[[int], Epoch]
-
-    @abstractmethod
-    def batch(self, position: Position, rank: int = 0, world: int = 1) -> Batch:
-        """The share of process `rank` of `world` in the batch at a position; empty where there are too few examples."""
-
-    def stream(self, position: Position, rank: int = 0, world: int = 1) -> Iterator[tuple[Position, Batch]]:
-        """Batches from `position` on, without end, each with the position that follows it."""
-        epoch, first = position
-        while True:
-            for number in range(first, len(self.epoch(epoch).batches)):
-                yield Position(epoch, number + 1), self.batch(Position(epoch, number), rank, world)
-            epoch, first = epoch + 1, 0
-
-    def validation(self, rank: int = 0, world: int = 1) -> Iterator[Batch]:
-        """Every plan once, from the same offset and under the same names each time."""
-        for number in range(len(self.epoch(0).batches)):
-            yield self.batch(Position(0, number), rank, world)
-
-
 class Examples(BatchStream):
     """The stream of batches from a store."""
 
@@ -138,34 +69,40 @@ class Examples(BatchStream):
         self.symmetry = symmetry
         self.epoch = lru_cache(maxsize=2)(self._epoch)
 
+    @property
+    def size(self) -> int:
+        return len(self.store)
+
     def batch(self, position: Position, rank: int = 0, world: int = 1) -> Batch:
-        """The share of process `rank` of `world` in the batch at a position; empty where there are too few examples."""
         epoch = self.epoch(position.epoch)
         instances = epoch.batches[position.batch]
         names = self._names(instances, position)[rank::world]
         instances = instances[rank::world]
-        offset = epoch.offset[instances]
+        places = epoch.places(instances)
+        offset = epoch.offset[places]
         prompt, prompt_len = self._prompts(instances, offset, names)
         if self.settings.kind == "heuristic":
             cost = self.store.step_begin[instances + 1] - self.store.step_begin[instances] - 1 - offset
             return {"prompt": prompt, "prompt_len": prompt_len, "cost": cost}
-        plan, plan_len = self._plans(instances, offset, epoch.plan_len[instances], names)
+        plan, plan_len = self._plans(instances, offset, epoch.plan_len[places], names)
         return {"prompt": prompt, "prompt_len": prompt_len, "plan": plan, "plan_len": plan_len}
 
     def _epoch(self, number: int) -> Epoch:
         store, settings = self.store, self.settings
         rng = np.random.default_rng([settings.seed, number, 0])
-        length = store.length
+        plans = plans_of(number, len(store), settings.seed)
+        length = store.step_begin[plans + 1] - store.step_begin[plans] - 1
         choices = length + 1 if settings.kind == "heuristic" else np.maximum(length, 1)
-        chosen = rng.random(len(store)) * choices
-        offset = chosen.astype(np.int64) if settings.compile else np.zeros(len(store), np.int64)
-        offset = store.next_choice[store.step_begin[:-1] + offset] - store.step_begin[:-1]
-        prompt_len = store.step_prompt(settings.encoding)[store.step_begin[:-1] + offset].astype(np.int64)
-        plan_len = plan_lengths(store, offset, settings.window) if settings.kind == "policy" else 0 * prompt_len
+        chosen = rng.random(len(plans)) * choices
+        offset = store.next_choice(plans, chosen.astype(np.int64) if settings.compile else np.zeros_like(plans))
+        prompt_len = store.step_prompt(settings.encoding)[store.step_begin[plans] + offset].astype(np.int64)
+        policy = settings.kind == "policy"
+        plan_len = plan_lengths(store, plans, offset, settings.window) if policy else 0 * prompt_len
         if settings.positions is not None:
             plan_len = np.minimum(plan_len, settings.positions)
         batches = cut(prompt_len, plan_len, settings, rng)
-        return Epoch(offset, prompt_len, plan_len, [batches[i] for i in rng.permutation(len(batches))])
+        shuffled = [plans[batches[i]] for i in rng.permutation(len(batches))]
+        return Epoch(plans, offset, prompt_len, plan_len, shuffled)
 
     def _names(self, instances: Longs, position: Position) -> Longs:
         """For each example a table: argument (as in atoms rows, 0 = none) -> argument under its new name."""
@@ -221,60 +158,6 @@ class Examples(BatchStream):
         return plan[:, :, 0], plan_len
 
 
-def plan_lengths(store: Steps, offset: Longs, window: int | None) -> Longs:
-    """Tokens to predict from each instance's offset on, `<end>` included where it is inside the window."""
-    last = store.length if window is None else np.minimum(offset + window, store.length)
-    first_step = store.step_begin[:-1]
-    ends = (last == store.length).astype(np.int64)
-    tokens: Longs = store.step_token[first_step + last] - store.step_token[first_step + offset] + ends
-    return tokens
-
-
-def cut(prompt_len: Longs, plan_len: Longs, settings: BatchLimits, rng: np.random.Generator) -> list[Longs]:
-    """Batches of examples of like lengths, each within the limit when padded (or a single example).
-
-    Prompt and plan are padded apart, so both lengths should be alike: examples are split by prompt length into
-    strips, and ordered by plan length inside a strip, up and down in turns so that neighbours stay alike.
-    """
-    shuffled = rng.permutation(len(prompt_len))
-    prompt_len, plan_len = prompt_len[shuffled], plan_len[shuffled]
-    tokens = settings.tokens or np.inf
-    examples = settings.examples or len(prompt_len)
-    count = max(len(prompt_len) / examples, float(np.sum(prompt_len + plan_len)) / tokens)
-    strips = max(1, round(count**0.5))
-    by_prompt = np.argsort(prompt_len, kind="stable")
-    strip = np.empty_like(by_prompt)
-    strip[by_prompt] = np.arange(len(by_prompt)) * strips // max(1, len(by_prompt))
-    order = np.lexsort((prompt_len, np.where(strip % 2 == 0, plan_len, -plan_len), strip))
-    bounds = _bounds(prompt_len[order].tolist(), plan_len[order].tolist(), tokens, examples)
-    return np.split(shuffled[order], bounds[1:-1])
-
-
-def _bounds(prompt_len: list[int], plan_len: list[int], tokens: float, examples: int) -> list[int]:
-    """Where each batch begins, and the end. The last two share evenly, so that none is a mere remainder."""
-    bounds = [0]
-    longest_prompt = longest_plan = 0
-    for i, (prompt, plan) in enumerate(zip(prompt_len, plan_len, strict=True)):
-        longest_prompt, longest_plan = max(longest_prompt, prompt), max(longest_plan, plan)
-        size = i + 1 - bounds[-1]
-        if size > examples or (size * (longest_prompt + longest_plan) > tokens and size > 1):
-            bounds.append(i)
-            longest_prompt, longest_plan = prompt, plan
-    end = len(prompt_len)
-    middle = (bounds[-2] + end) // 2 if len(bounds) > 1 else end
-    if middle < bounds[-1] and (end - middle) * (max(prompt_len[middle:]) + max(plan_len[middle:])) <= tokens:
-        bounds[-1] = middle
-    return [*bounds, end]
-
-
-def ranges(begin: Longs, end: Longs) -> tuple[Longs, Longs]:
-    """The numbers of all ranges begin[i]:end[i], one after the other, and for each number its i."""
-    sizes = end - begin
-    owner = np.repeat(np.arange(len(begin)), sizes)
-    first = np.cumsum(sizes) - sizes
-    return np.arange(len(owner)) + (begin - first)[owner], owner
-
-
 def state_rows(store: Store, instances: Longs, offset: Longs) -> tuple[Longs, Longs]:
     """Rows (state and goal) of each instance at its offset, and the example that each row belongs to."""
     flat, owner = ranges(store.row_begin[instances], store.row_begin[instances + 1])
@@ -308,12 +191,3 @@ def to_words(rows: Longs, owner: Longs, examples: int, vocabulary: Vocabulary) -
     order = np.argsort(place, kind="stable")
     used = np.concatenate([used, marks > 0])[order]
     return np.concatenate([words, marks])[order][used], np.repeat(place[order] // 4, used.sum(axis=1))
-
-
-def padded(items: Longs, owner: Longs, examples: int) -> tuple[Longs, Longs]:
-    """Items [all, columns], grouped by owner -> [examples, longest, columns] with zeros at the end, and lengths."""
-    lengths = np.bincount(owner, minlength=examples)
-    first = np.cumsum(lengths) - lengths
-    array = np.zeros((examples, int(lengths.max(initial=0)), items.shape[1]), np.int64)
-    array[owner, np.arange(len(owner)) - first[owner]] = items
-    return array, lengths

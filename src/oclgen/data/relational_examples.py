@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from oclgen.data.examples import Batch, BatchStream, Epoch, Longs, Position, cut, padded, plan_lengths, ranges
+from oclgen.data.batches import Batch, BatchStream, Epoch, Longs, Position, cut, padded, plan_lengths, plans_of, ranges
 from oclgen.data.relational_store import RelationalStore
 from oclgen.encoding.distances import FAR
 from oclgen.encoding.relational import NOISE, SEGMENTS, Relation, Schema
@@ -54,31 +54,37 @@ class RelationalExamples(BatchStream):
         self._codes = [codes[name] + segment for name, segment in relations]
         self._arities = [schema.relation_arity(name) for name, _ in relations]
 
+    @property
+    def size(self) -> int:
+        return len(self.store)
+
     def _epoch(self, number: int) -> Epoch:
         store, settings = self.store, self.settings
         rng = np.random.default_rng([settings.seed, number, 0])
-        chosen = (rng.random(len(store)) * np.maximum(store.length, 1)).astype(np.int64)
-        offset = chosen if settings.compile else np.zeros(len(store), np.int64)
-        plan_len = plan_lengths(store, offset, settings.window)
+        plans = plans_of(number, len(store), settings.seed)
+        rows, length = store.rows_of(plans), store.length_of(plans)
+        chosen = (rng.random(len(plans)) * np.maximum(length, 1)).astype(np.int64)
+        offset = chosen if settings.compile else np.zeros_like(plans)
+        plan_len = plan_lengths(store, plans, offset, settings.window)
         if settings.positions is not None:
             plan_len = np.minimum(plan_len, settings.positions)
-        batches = cut(store.row_count, plan_len, settings, rng)
-        return Epoch(offset, store.row_count, plan_len, [batches[i] for i in rng.permutation(len(batches))])
+        batches = cut(rows, plan_len, settings, rng)
+        return Epoch(plans, offset, rows, plan_len, [plans[batches[i]] for i in rng.permutation(len(batches))])
 
     def batch(self, position: Position, rank: int = 0, world: int = 1) -> Batch:
         epoch = self.epoch(position.epoch)
         instances = epoch.batches[position.batch]
         noise = self._noise(instances, position, rank, world)
         instances = instances[rank::world]
-        offset = epoch.offset[instances]
-        first = np.cumsum(self.store.row_count[instances]) - self.store.row_count[instances]
-        found = self._rows(instances) | self._atoms(instances, offset, first)
-        found |= self._plans(instances, offset, epoch.plan_len[instances])
-        return found | {"noise": noise, "cost": self.store.length[instances] - offset}
+        places = epoch.places(instances)
+        offset = epoch.offset[places]
+        found = self._rows(instances) | self._atoms(instances, offset)
+        found |= self._plans(instances, offset, epoch.plan_len[places])
+        return found | {"noise": noise, "cost": self.store.length_of(instances) - offset}
 
     def _noise(self, instances: Longs, position: Position, rank: int, world: int) -> NDArray[np.float32]:
         """Drawn for the whole batch, so that it does not depend on the number of processes."""
-        counts = self.store.row_count[instances]
+        counts = self.store.rows_of(instances)
         rng = np.random.default_rng([self.settings.seed, position.epoch, 1 + position.batch])
         drawn = rng.standard_normal((int(counts.sum()), NOISE), np.float32)
         ends = np.cumsum(counts)
@@ -106,8 +112,10 @@ class RelationalExamples(BatchStream):
                 np.fill_diagonal(found[i, :size, :size], 0)
         return found
 
-    def _atoms(self, instances: Longs, offset: Longs, first: Longs) -> Batch:
+    def _atoms(self, instances: Longs, offset: Longs) -> Batch:
         store = self.store
+        rows = store.rows_of(instances)
+        first = np.cumsum(rows) - rows
         flat, owner = ranges(store.atom_begin[instances], store.atom_begin[instances + 1])
         step = offset[owner]
         there = (store.start[flat] <= step) & (step < store.stop[flat])
@@ -116,7 +124,7 @@ class RelationalExamples(BatchStream):
         atoms, base = atoms[order], base[order]
         begin, end = (np.searchsorted(atoms[:, 0], self._codes, side) for side in ("left", "right"))
         found: Batch = {}
-        degree = np.zeros(int(store.row_count[instances].sum()))
+        degree = np.zeros(int(rows.sum()))
         for i, arity in enumerate(self._arities):
             part = slice(begin[i], end[i])
             found[f"atoms.{i}"] = atoms[part, 1 : 1 + arity] + base[part, None]

@@ -29,6 +29,9 @@ from oclgen.errors import UnsupportedError
 from oclgen.interfaces import Atom
 from oclgen.pddl.domain import read_domain
 
+PIECE = 1 << 20
+"""Atoms looked at together."""
+
 Span = tuple[Atom, int, int, int]
 """An atom, its segment, and the steps [first, last + 1) in which it is there."""
 
@@ -60,9 +63,13 @@ class RelationalStore:
         """Number of actions of each plan."""
         return np.diff(self.step_begin) - 1
 
-    @property
-    def row_count(self) -> NDArray[np.int64]:
-        return np.diff(self.row_begin)
+    def length_of(self, instances: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number of actions of some plans."""
+        return self.step_begin[instances + 1] - self.step_begin[instances] - 1
+
+    def rows_of(self, instances: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number of rows of some problems."""
+        return self.row_begin[instances + 1] - self.row_begin[instances]
 
     @property
     def has_distances(self) -> bool:
@@ -71,8 +78,10 @@ class RelationalStore:
     def relations(self, schema: Schema) -> tuple[Relation, ...]:
         """The relations that occur at all: a model has weights for these."""
         names = list(schema.predicates)
-        codes = np.unique(self.atoms[:, 0]).tolist()
-        return tuple((names[code // SEGMENTS], code % SEGMENTS) for code in codes)
+        found: set[int] = set()
+        for begin in range(0, len(self.atoms), PIECE):
+            found.update(np.unique(self.atoms[begin : begin + PIECE, 0]).tolist())
+        return tuple((names[code // SEGMENTS], code % SEGMENTS) for code in sorted(found))
 
 
 def open_relational_store(dataset: Dataset, split: str, workers: int = 1) -> RelationalStore:

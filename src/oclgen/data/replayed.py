@@ -83,17 +83,31 @@ def open_arrays(
     return load_arrays(kind, folder)
 
 
-def build_arrays(dataset: Dataset, split: str, encode: Callable[[Row], Arrays], workers: int) -> Arrays:
-    """The arrays of a split, in the data set's order. A broken plan stops it; a refused problem is counted."""
+def build_arrays(dataset: Dataset, split: str, encode: Callable[[Row], Arrays], workers: int) -> Iterator[Arrays]:
+    """The arrays of a split in parts, in the data set's order. A broken plan stops it; a refused problem is counted."""
     solved = (row for row in dataset.rows(split) if row.length >= 0)
-    done = sorted(run_unordered(partial(_encode_rows, encode), _chunks(solved), workers), key=lambda result: result[0])
-    records = [record for _, chunk, _ in done for record in chunk]
-    refused = sum(count for _, _, count in done)
-    if not records:
+    refused = 0
+    last: Any = None
+    for found, left_out in in_order(run_unordered(partial(_encode_rows, encode), _chunks(solved), workers)):
+        refused += left_out
+        if found is not None:
+            if last is not None:
+                yield last
+            last = found
+    if last is None:
         raise InputError(f"{dataset.path}: no example in split '{split}' ({refused} problems cannot be encoded)")
-    whole: Any = join_arrays(records)
-    found: Arrays = replace(whole, refused=refused)
-    return found
+    yield replace(last, refused=refused)
+
+
+def in_order(results: Iterable[tuple[int, Arrays | None, int]]) -> Iterator[tuple[Arrays | None, int]]:
+    """Numbered results in the order of their numbers; only those that are early are kept."""
+    early: dict[int, tuple[Arrays | None, int]] = {}
+    following = 0
+    for number, found, left_out in results:
+        early[number] = found, left_out
+        while following in early:
+            yield early.pop(following)
+            following += 1
 
 
 def store_key(dataset: Dataset, *made_by: str) -> str:
@@ -111,8 +125,8 @@ def _chunks(rows: Iterator[Row]) -> Iterator[tuple[int, list[Row]]]:
         yield number, chunk
 
 
-def _encode_rows(encode: Callable[[Row], Arrays], job: tuple[int, list[Row]]) -> tuple[int, list[Arrays], int]:
-    """The job's number, its examples joined to at most one record, and how many problems were refused."""
+def _encode_rows(encode: Callable[[Row], Arrays], job: tuple[int, list[Row]]) -> tuple[int, Arrays | None, int]:
+    """The job's number, its examples joined to one record if there are any, and how many problems were refused."""
     number, rows = job
     records = []
     for row in rows:
@@ -120,4 +134,4 @@ def _encode_rows(encode: Callable[[Row], Arrays], job: tuple[int, list[Row]]) ->
             records.append(encode(row))
         except UnsupportedError:
             continue
-    return number, [join_arrays(records)] if records else [], len(rows) - len(records)
+    return number, join_arrays(records) if records else None, len(rows) - len(records)

@@ -5,15 +5,28 @@ the number of processes changes the speed and nothing else. Paper: Appendix "Tra
 """
 
 import os
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed import PrefixStore, rendezvous  # type: ignore[attr-defined]
 
-from oclgen.errors import InputError
+from oclgen.errors import InputError, OclgenError
+
+POLL_SECONDS = 0.2
+
+Share = tuple[int, int]
+"""Part i of n of a batch."""
+
+
+class ProcessLost(OclgenError):
+    """Another process of the run was killed or cannot be reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +36,43 @@ class World:
     rank: int
     size: int
     device: torch.device
+    store: Any = None  # torch's, for what processes tell each other beside sums
+
+    def shares(self, processes: int) -> list[Share]:
+        """What this process computes of batches that are as large as so many processes can take at once.
+
+        Fewer processes take several shares one after the other, in the memory of one; more take smaller ones.
+        """
+        rounds = -(-processes // self.size)
+        return [(self.rank + turn * self.size, rounds * self.size) for turn in range(rounds)]
 
     def sum(self, values: Tensor) -> Tensor:
         """The sum over all processes, in place."""
         if self.size > 1:
-            dist.all_reduce(values)
+            try:
+                dist.all_reduce(values)
+            except RuntimeError as error:
+                raise self.lost(error) from None
         return values
 
-    def wait(self) -> None:
-        if self.size > 1:
-            dist.barrier()
+    def lost(self, error: RuntimeError) -> ProcessLost:
+        reason = str(error).strip().partition("\n")[0][-200:]
+        return ProcessLost(f"process {self.rank} of {self.size} lost the connection to another one ({reason})")
+
+    def first(self, make: Callable[[], object]) -> None:
+        """Rank 0 makes something while the others wait, however long that takes."""
+        if self.rank == 0:
+            make()
+        if self.store is None:
+            return
+        try:
+            key = f"made/{self.store.add(f'asked/{self.rank}', 1)}"
+            if self.rank == 0:
+                self.store.set(key, "yes")
+            while not self.store.check([key]):
+                time.sleep(POLL_SECONDS)
+        except RuntimeError as error:
+            raise self.lost(error) from None
 
     def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Add up gradients in one message; a process whose share was empty adds nothing."""
@@ -46,16 +86,18 @@ class World:
 
 
 @contextmanager
-def join_world(device: str) -> Iterator[World]:
-    """Find the other processes, if there are any."""
+def join_world(device: str, patience: float) -> Iterator[World]:
+    """Find the other processes, if there are any. One that does not answer for `patience` seconds counts as lost."""
     rank, size = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     place = choose_device(device, int(os.environ.get("LOCAL_RANK", "0")))
     if size == 1:
         yield World(0, 1, place)
         return
-    dist.init_process_group("nccl" if place.type == "cuda" else "gloo", rank=rank, world_size=size)
+    backend, wait = "nccl" if place.type == "cuda" else "gloo", timedelta(seconds=patience)
+    store, rank, size = next(iter(rendezvous("env://", rank, size, timeout=wait)))
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=wait)
     try:
-        yield World(rank, size, place)
+        yield World(rank, size, place, PrefixStore("oclgen", store))
     finally:
         dist.destroy_process_group()
 

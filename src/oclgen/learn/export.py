@@ -6,6 +6,7 @@ domain, the recipe of its data and its metrics. The state of a run is torch's ow
 
 import dataclasses
 import io
+import os
 import pickle
 import zipfile
 from collections.abc import Mapping
@@ -96,10 +97,13 @@ def load_weights(network: nn.Module, folder: Path, settings: ModelSettings | Rel
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> None:
+    """On the disk before it replaces the last one, so that a machine that fails now leaves one of the two."""
     made = io.BytesIO()  # torch reports a full disk as a defect of its own
     torch.save(dict(state), made)
-    with replacing(path) as temporary:
-        temporary.write_bytes(made.getbuffer())
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(made.getbuffer())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def load_state(path: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from oclgen.checkpoint import NORM_EPSILON, ModelSettings
 from oclgen.encoding.objects import FIRST_ARGUMENT
 from oclgen.encoding.vocabulary import ACTIONS, Vocabulary
+from oclgen.learn.recompute import run_layer
 
 INITIAL_DEVIATION = 0.02
 SEGMENTS = 3
@@ -79,6 +80,7 @@ class AtomEmbedding(nn.Module):
     segment: nn.Embedding
     argument: SlotEmbedding
     pooled: bool
+    recompute = False  # activations of a layer, where gradients need them
 
     def add_atoms(self, settings: ModelSettings, vocabulary: Vocabulary) -> None:
         self.pooled, width = settings.encoding == "objects", settings.width
@@ -176,11 +178,14 @@ class PolicyNetwork(AtomEmbedding):
         return behind[place < plan_len[:, None]]
 
     def blocks(self, x: Tensor, attend: Attend, last_rows: slice) -> Tensor:
+        def layer(block: Block, x: Tensor, rows: slice) -> Tensor:
+            x = x[:, rows] + block.attended(block.norm1(x), attend, rows)
+            return x + block.expanded(block.norm2(x), "tanh")
+
         for block in self.block:
             assert isinstance(block, Block)
             rows = last_rows if block is self.block[-1] else slice(None)
-            x = x[:, rows] + block.attended(block.norm1(x), attend, rows)
-            x = x + block.expanded(block.norm2(x), "tanh")
+            x = run_layer(self.recompute, layer, block, x, rows)
         return x
 
     def attention_dropout(self) -> float:
@@ -223,11 +228,15 @@ class HeuristicNetwork(AtomEmbedding):
         def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
             return F.scaled_dot_product_attention(query, key, value, mask, self.dropout.p if self.training else 0.0)
 
+        def layer(block: Block, x: Tensor, rows: slice) -> Tensor:
+            x = block.norm1(x[:, rows] + block.attended(x, attend, rows))
+            normed: Tensor = block.norm2(x + block.expanded(x, "none"))
+            return normed
+
         for block in self.block:
             assert isinstance(block, Block)
             rows = slice(0, 1) if block is self.block[-1] else slice(None)
-            x = block.norm1(x[:, rows] + block.attended(x, attend, rows))
-            x = block.norm2(x + block.expanded(x, "none"))
+            x = run_layer(self.recompute, layer, block, x, rows)
         return x
 
 

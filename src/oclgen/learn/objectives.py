@@ -6,7 +6,7 @@ They are sums, with their counts beside them, so that batches and processes of u
 Paper: Section 3 (policy), Section 4.4 (distributional heuristic).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from oclgen.checkpoint import ModelSettings
-from oclgen.data.examples import Batch
+from oclgen.data.batches import Batch
 from oclgen.encoding import Vocabulary
 from oclgen.encoding.relational import Schema
 from oclgen.learn.networks import HeuristicNetwork, PlanStartHeuristic, PolicyNetwork
@@ -36,16 +36,24 @@ class Sums(NamedTuple):
     cost_loss: Tensor  # relational: the part of the costs in `loss`, before its weight
 
 
-def make_network(settings: Shape, language: Vocabulary | Schema, dropout: float) -> nn.Module:
+def make_network(
+    settings: Shape, language: Vocabulary | Schema, dropout: float, recompute: bool = False
+) -> RelationalNetwork | PolicyNetwork | HeuristicNetwork:
+    network: RelationalNetwork | PolicyNetwork | HeuristicNetwork
     if isinstance(settings, RelationalSettings):
         assert isinstance(language, Schema)
-        return RelationalNetwork(settings, language)
-    assert isinstance(language, Vocabulary)
-    vocabulary = language
+        network = RelationalNetwork(settings, language)
+    else:
+        assert isinstance(language, Vocabulary)
+        network = words_network(settings)(settings, language, dropout)
+    network.recompute = recompute
+    return network
+
+
+def words_network(settings: ModelSettings) -> type[PolicyNetwork] | type[HeuristicNetwork]:
     if settings.kind == "policy":
-        return PolicyNetwork(settings, vocabulary, dropout)
-    kind = HeuristicNetwork if settings.network == "bert" else PlanStartHeuristic
-    return kind(settings, vocabulary, dropout)
+        return PolicyNetwork
+    return HeuristicNetwork if settings.network == "bert" else PlanStartHeuristic
 
 
 def targets(batch: Batch) -> int:
@@ -95,7 +103,8 @@ def measure_relational(network: RelationalNetwork, batch: Mapping[str, Tensor], 
         loss = loss + F.cross_entropy(chosen, wanted, reduction="sum")
         correct = correct + (chosen.argmax(1) == wanted).sum()
     cost = batch["cost"].float()
-    mean, scale = network.cost(rows.float(), there)
+    with torch.autocast(plan.device.type, enabled=False):  # sums over many rows need all digits
+        mean, scale = network.cost(rows.float(), there)
     cost_loss = cost_surprise(cost, mean, scale).sum()
     with torch.no_grad():
         error = (mean - cost).abs().sum()
@@ -108,3 +117,14 @@ def cost_surprise(cost: Tensor, mean: Tensor, scale: Tensor) -> Tensor:
     distance = (cost - mean).abs() / scale
     above = torch.sigmoid((cost + 0.5 - mean) / scale) - torch.sigmoid((cost - 0.5 - mean) / scale)
     return torch.where(distance > TAIL, distance + scale.log(), -above.clamp(min=1e-12).log())
+
+
+def averages(sums: Sequence[float], cost_weight: float) -> dict[str, float]:
+    """Means by name, from a number of targets and the `Sums` over them."""
+    targets, loss, correct, error, costs, cost_loss = sums
+    values = {"loss": loss / targets, "accuracy": correct / targets}
+    if costs:
+        values["error"] = error / costs
+    if cost_loss:
+        values |= {"token_loss": (loss - cost_weight * cost_loss) / targets, "cost_loss": cost_loss / costs}
+    return values

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from oclgen.encoding.distances import FAR
 from oclgen.encoding.relational import NOISE, Schema
+from oclgen.learn.recompute import run_layer
 from oclgen.relational_checkpoint import LEAST_SCALE, RelationalSettings
 
 OUTPUTS = ("projection.weight", "down.weight", "out.weight")
@@ -77,6 +78,19 @@ class Block(nn.Module):
         out: Tensor = self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
         return out
 
+    def encode(self, flat: Tensor, atoms: Sequence[Tensor], scale: Tensor, place: Tensor, bias: Tensor) -> Tensor:
+        """An encoder's layer: [all rows, width] to [batch, rows, width]."""
+        x = (self.relate(flat, atoms, scale) if atoms else flat)[place]
+        normed = self.norm1(x)
+        x = x + self.attend(normed, normed, bias)
+        return x + self.feed_forward(x)
+
+    def decode(self, x: Tensor, rows: Tensor, mask: Tensor) -> Tensor:
+        """A decoder's layer, which sees the encoded rows and what comes before each place."""
+        normed = self.norm1(x)
+        x = x + self.attend(normed, torch.cat([rows, normed], 1), mask.to(normed.dtype))
+        return x + self.feed_forward(x)
+
 
 class DistanceBias(nn.Module):
     """One learned number per layer, distance and head, added to the scores of attention."""
@@ -100,6 +114,8 @@ class Stack(nn.Module):
 
 class RelationalNetwork(nn.Module):
     """See the module."""
+
+    recompute = False  # activations of a layer, where gradients need them
 
     def __init__(self, settings: RelationalSettings, schema: Schema) -> None:
         super().__init__()
@@ -137,16 +153,14 @@ class RelationalNetwork(nn.Module):
         there = torch.arange(place.shape[1], device=place.device) < batch["prompt_len"][:, None]
         hidden = torch.zeros(there.shape, dtype=flat.dtype, device=flat.device).masked_fill(~there, -torch.inf)
         mask = hidden[:, None, None, :]
-        for layer, block in enumerate(self.encoder.block):
+
+        def layer(number: int, block: Block, flat: Tensor) -> Tensor:
+            bias = mask + self.distance(number, batch["distances"]) if self.settings.distances else mask
+            return block.encode(flat, atoms, batch["scale"], place, bias)
+
+        for number, block in enumerate(self.encoder.block):
             assert isinstance(block, Block)
-            x = (block.relate(flat, atoms, batch["scale"]) if atoms else flat)[place]
-            bias = mask
-            if self.settings.distances:
-                bias = mask + self.distance(layer, batch["distances"])
-            normed = block.norm1(x)
-            x = x + block.attend(normed, normed, bias)
-            x = x + block.feed_forward(x)
-            flat = x.flatten(0, 1)[back]
+            flat = run_layer(self.recompute, layer, number, block, flat).flatten(0, 1)[back]
         return self.encoder.norm(flat)[place], there
 
     def decode(self, rows: Tensor, there: Tensor, plan: Tensor, due: Tensor) -> tuple[Tensor, Tensor]:
@@ -158,9 +172,7 @@ class RelationalNetwork(nn.Module):
         mask = torch.cat([hidden.expand(-1, 1, length, -1), future.expand(len(x), 1, -1, -1)], 3)
         for block in self.decoder.block:
             assert isinstance(block, Block)
-            normed = block.norm1(x)
-            x = x + block.attend(normed, torch.cat([rows, normed], 1), mask.to(normed.dtype))
-            x = x + block.feed_forward(x)
+            x = run_layer(self.recompute, block.decode, x, rows, mask)
         x = self.decoder.norm(x)
         pointers = self.query(x) @ self.key(rows).mT / math.sqrt(x.shape[2])
         return self.choose(x), pointers + self.not_pointed_at(there)

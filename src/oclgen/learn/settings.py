@@ -124,12 +124,14 @@ class Run:
     device: str = "auto"  # cpu, cuda, or cuda where there is one
     precision: str = "float32"  # or autocast to bfloat16 or float16
     accumulate: int = 1  # batches per step
+    recompute: bool = False  # activation checkpointing: compute activations again instead of keeping them
     threads: int = 0  # of torch; 0 = its own choice
     initial: str = ""  # checkpoint to start from (finetuning)
     log_every: int = 10  # steps
     validate_every: int = 500  # steps
     validation_examples: int = 1000
     save_every: str = "5m"  # of the state to resume from; also saved at each stop
+    patience: str = "30m"  # a process that does not answer for so long counts as lost
 
     def __post_init__(self) -> None:
         require(self.device in ("auto", "cpu", "cuda"), "run.device must be auto, cpu or cuda")
@@ -139,6 +141,7 @@ class Run:
         require(min(positive) > 0, "run: accumulate, log_every, validate_every and validation_examples must be > 0")
         require(self.threads >= 0, "run.threads must be >= 0")
         parse_duration(self.save_every)
+        parse_duration(self.patience)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from oclgen.data import dataset
 from oclgen.data.dataset import Dataset
@@ -29,6 +28,9 @@ from oclgen.pddl.domain import read_domain
 from oclgen.relational_checkpoint import KIND as RELATIONAL
 from oclgen.relational_checkpoint import RelationalSettings, read_relational_settings
 
+PIECE = 1 << 16
+"""Numbers of a store read together."""
+
 AnyExamples = Examples | RelationalExamples
 
 
@@ -41,42 +43,51 @@ class Sources:
     training: AnyExamples
     validation: AnyExamples
     problems: tuple[str, ...]  # validation problems for the generation metric
+    processes: int = 1  # for which the size of a batch was chosen
 
     @property
     def fingerprint(self) -> str:
         """Tells one set of training plans from another."""
         store = self.training.store
-        return hashlib.sha256(store.ids.tobytes() + store.plan_begin.tobytes()).hexdigest()[:16]
+        found = hashlib.sha256()
+        for array in (store.ids, store.plan_begin):
+            for begin in range(0, len(array), PIECE):
+                found.update(array[begin : begin + PIECE].tobytes())
+        return found.hexdigest()[:16]
 
 
-def open_sources(settings: TrainingSettings, world: World) -> Sources:
+def open_sources(settings: TrainingSettings, world: World, processes: int = 0) -> Sources:
+    """With batches for so many processes (default: as many as there are), whatever the number of those that share
+    them: a run that is resumed by more or fewer processes goes on with the same batches."""
     if not settings.data.path:
         raise InputError("no data set: give --data DIR or data.path")
     data = dataset.open_dataset(settings.data.path)
+    processes = processes or world.size
     if settings.kind == RELATIONAL:
-        return relational_sources(settings, data, world)
+        return relational_sources(settings, data, world, processes)
     vocabulary = find_vocabulary(settings, data)
     stores = [shared_store(data, split, vocabulary, settings.model.plans, world) for split in ("train", "val")]
     for store in stores:
         check_limits(store, settings)
     symmetry = find_domain(settings, data).symmetry if settings.data.symmetry else None
-    training, validation = (Examples(store, vocabulary, batches(settings, world), symmetry) for store in stores)
-    origin = Origin(vocabulary, data.domain_text, data.provenance())
-    return Sources(origin, settings.shape(), training, validation, validation_problems(settings, data))
+    training, validation = (Examples(store, vocabulary, batches(settings, processes), symmetry) for store in stores)
+    origin = Origin(vocabulary, data.domain_text, recipe(data, world))
+    problems = validation_problems(settings, data)
+    return Sources(origin, settings.shape(), training, validation, problems, processes)
 
 
-def relational_sources(settings: TrainingSettings, data: Dataset, world: World) -> Sources:
+def recipe(data: Dataset, world: World) -> dict[str, Any]:
+    """What a checkpoint says of its data. Only the first process writes checkpoints; the others do not count rows."""
+    return data.provenance() if world.rank == 0 else data.recipe
+
+
+def relational_sources(settings: TrainingSettings, data: Dataset, world: World, processes: int) -> Sources:
     schema = schema_of(read_domain(data.domain_text))
-    workers = len(os.sched_getaffinity(0))
-    if world.rank == 0:
-        for split in ("train", "val"):
-            open_relational_store(data, split, workers)
-    world.wait()
-    training, validation = (open_relational_store(data, split) for split in ("train", "val"))
+    training, validation = (shared_relational_store(data, split, world) for split in ("train", "val"))
     shape = relational_shape(settings, training, schema)
     limits = RelationalBatchSettings(
-        tokens=settings.data.batch_tokens * world.size or None,
-        examples=settings.data.batch_examples * world.size or None,
+        tokens=settings.data.batch_tokens * processes or None,
+        examples=settings.data.batch_examples * processes or None,
         window=settings.data.window,
         positions=settings.model.max_plan,
         compile=settings.data.offsets,
@@ -86,8 +97,9 @@ def relational_sources(settings: TrainingSettings, data: Dataset, world: World) 
     def stream(store: RelationalStore) -> RelationalExamples:
         return RelationalExamples(store, schema, shape.relations, limits, shape.distances)
 
-    origin = Origin(schema, data.domain_text, data.provenance())
-    return Sources(origin, shape, stream(training), stream(validation), validation_problems(settings, data))
+    origin = Origin(schema, data.domain_text, recipe(data, world))
+    problems = validation_problems(settings, data)
+    return Sources(origin, shape, stream(training), stream(validation), problems, processes)
 
 
 def relational_shape(settings: TrainingSettings, store: RelationalStore, schema: Schema) -> RelationalSettings:
@@ -128,19 +140,22 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 def shared_store(data: Dataset, split: str, vocabulary: Vocabulary, plans: str, world: World) -> Store:
     """Made by the first process, read by all."""
-    if world.rank == 0:
-        open_store(data, split, vocabulary, len(os.sched_getaffinity(0)), plans)
-    world.wait()
+    world.first(lambda: open_store(data, split, vocabulary, len(os.sched_getaffinity(0)), plans))
     return open_store(data, split, vocabulary, plans=plans)
 
 
-def batches(settings: TrainingSettings, world: World) -> BatchSettings:
+def shared_relational_store(data: Dataset, split: str, world: World) -> RelationalStore:
+    world.first(lambda: open_relational_store(data, split, len(os.sched_getaffinity(0))))
+    return open_relational_store(data, split)
+
+
+def batches(settings: TrainingSettings, processes: int) -> BatchSettings:
     data = settings.data
     return BatchSettings(
         kind=settings.kind,
         encoding=settings.model.encoding,
-        tokens=data.batch_tokens * world.size or None,
-        examples=data.batch_examples * world.size or None,
+        tokens=data.batch_tokens * processes or None,
+        examples=data.batch_examples * processes or None,
         window=data.window or None,
         positions=settings.model.max_plan if settings.model.plans == "choices" else None,
         compile=data.offsets,
@@ -154,18 +169,9 @@ def check_limits(store: Store, settings: TrainingSettings) -> None:
     if prompt > settings.model.max_prompt:
         raise InputError(f"the longest prompt has {prompt} rows; raise model.max_prompt ({settings.model.max_prompt})")
     if settings.kind == "policy" and settings.model.plans == "whole":
-        plan = longest_plan(store, settings.data.window)
+        plan = store.longest_plan(settings.data.window)
         if plan > settings.model.max_plan:
             raise InputError(
                 f"the longest plan to learn has {plan} tokens; "
                 f"raise model.max_plan ({settings.model.max_plan}) or set data.window"
             )
-
-
-def longest_plan(store: Store, window: int) -> int:
-    """Tokens of the longest plan, or window of a plan, with its `<end>`."""
-    begin, end = store.step_begin[:-1], store.step_begin[1:] - 1
-    last = np.repeat(end, end - begin + 1)
-    steps = np.arange(len(last))
-    until = np.minimum(steps + window, last) if window else last
-    return int((store.step_token[until] - store.step_token[steps] + (until == last)).max())

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import torch
 
@@ -22,7 +23,7 @@ from oclgen.learn.reports import Reporter
 from oclgen.learn.settings import TrainingSettings, read_settings, save_settings
 from oclgen.learn.sources import Sources, open_sources
 from oclgen.learn.trainer import Completion, Trainer
-from oclgen.support.settings import format_duration
+from oclgen.support.settings import format_duration, parse_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,16 @@ def train(settings: TrainingSettings, folder: Path, resume: bool = False, max_ti
     """Run, or resume, the training that `settings` describe in `folder`."""
     if settings.run.threads:
         torch.set_num_threads(settings.run.threads)
-    with flushing_denormals(), join_world(settings.run.device) as world, catching_signals() as caught:
+    patience = parse_duration(settings.run.patience)
+    with flushing_denormals(), join_world(settings.run.device, patience) as world, catching_signals() as caught:
+        resume = resume and began(folder)
         changed = check_folder(settings, folder, resume)
-        sources = open_sources(settings, world)
+        state = load_state(folder / "state.pt") if resume else {}
+        sources = open_sources(settings, world, processes(state))
         trainer = Trainer(settings, folder, sources, world, completion_metric(settings, sources))
         changes = [f"changed since the run began: {', '.join(changed)}"] if changed else []
         if resume:
-            changes += restore(trainer, folder, another_length="schedule.time" in changed)
+            changes += restore(trainer, state, another_length="schedule.time" in changed)
         if world.rank == 0:
             folder.mkdir(parents=True, exist_ok=True)
             save_settings(folder / "settings.json", settings)
@@ -117,12 +121,24 @@ def flat(table: dict[str, object], prefix: str = "") -> dict[str, object]:
     return result
 
 
-def restore(trainer: Trainer, folder: Path, another_length: bool) -> list[str]:
-    state = load_state(folder / "state.pt")
+def began(folder: Path) -> bool:
+    """Whether there is a run to resume; one that was lost before its first save begins anew."""
+    return (folder / "state.pt").exists()
+
+
+def processes(state: dict[str, Any]) -> int:
+    """How many processes began a run; 0 if its state does not say."""
+    return int(state["progress"].get("processes", 0)) if state else 0
+
+
+def restore(trainer: Trainer, state: dict[str, Any], another_length: bool) -> list[str]:
     trainer.restore(state, another_length)
+    changes = []
     if state["progress"]["data"] != trainer.progress.data:
-        return ["the data set has changed since: this goes on with the new one"]
-    return []
+        changes.append("the data set has changed since: this goes on with the new one")
+    if trainer.progress.processes != trainer.world.size:
+        changes.append(f"batches stay as large as for the {trainer.progress.processes} processes that began the run")
+    return changes
 
 
 def completion_metric(settings: TrainingSettings, sources: Sources) -> Completion | None:
@@ -140,7 +156,7 @@ def completion_metric(settings: TrainingSettings, sources: Sources) -> Completio
 
 def introduction(trainer: Trainer) -> str:
     settings, store = trainer.settings, trainer.sources.training.store
-    weights = sum(parameter.numel() for parameter in trainer.parameters)
+    weights = sum(parameter.numel() for parameter in trainer.learner.parameters)
     start = f"resuming at step {trainer.progress.step}" if trainer.progress.step else "starting"
     length = f"{trainer.progress.total} steps" if trainer.progress.total else settings.schedule.time
     return (

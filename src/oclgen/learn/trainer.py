@@ -2,12 +2,14 @@
 
 A step is a function of the settings, the weights and the position in the stream of batches, never of the clock, so a
 run that is stopped and resumed repeats what an uninterrupted one does. The clock decides two things only: when to
-stop, and, with `schedule.time`, how many steps there will be; that decision is taken once and saved.
+stop, and, with `schedule.time`, how many steps there will be; that decision is taken once and saved. A batch is as
+large as the processes that began the run could take at once; more or fewer of them share the same batches later.
 """
 
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from oclgen.data.examples import Batch, Position
+from oclgen.data.batches import Batch, Position, segments
 from oclgen.errors import OclgenError
-from oclgen.learn.distributed import World
-from oclgen.learn.export import export, load_weights, network_weights, save_state
-from oclgen.learn.objectives import Sums, make_network, measure, targets, to_tensors, tokens
-from oclgen.learn.optim import decision_point, make_optimizers, rate, set_rates
+from oclgen.learn.distributed import ProcessLost, World
+from oclgen.learn.export import export, network_weights, save_state
+from oclgen.learn.learner import Learner
+from oclgen.learn.objectives import Sums, averages, targets, tokens
+from oclgen.learn.optim import decision_point, rate
 from oclgen.learn.reports import Reporter
 from oclgen.learn.settings import TrainingSettings
 from oclgen.learn.sources import Sources
@@ -48,6 +51,7 @@ class Progress:
     best: float = math.inf
     best_step: int = 0
     data: str = ""
+    processes: int = 0  # for which the size of a batch was chosen
     window: list[float] = field(default_factory=lambda: [0.0] * COUNTED)  # targets, then `Sums`
 
 
@@ -59,45 +63,29 @@ class Trainer:
     ) -> None:
         self.settings, self.folder, self.sources, self.world = settings, folder, sources, world
         self.completion = completion
-        torch.manual_seed(settings.run.seed)
-        self.shape = sources.shape
-        self.network = make_network(self.shape, sources.origin.language, settings.model.dropout).to(world.device)
-        if settings.run.initial:
-            load_weights(self.network, Path(settings.run.initial), self.shape)
-        self.parameters = list(self.network.parameters())
-        self.optimizers = make_optimizers(self.network, settings.optimizer)
-        self.scaler = torch.amp.GradScaler(world.device.type, enabled=settings.run.precision == "float16")
-        self.progress = Progress(total=self.planned_steps(), data=sources.fingerprint)
+        self.learner = Learner(settings, sources.shape, sources.origin.language, world.device)
+        self.steps_per_pass = sources.training.batches_per_pass() / settings.run.accumulate
+        self.shares = world.shares(sources.processes)
+        self.progress = Progress(total=self.planned_steps(), data=sources.fingerprint, processes=sources.processes)
         self.metrics: dict[str, Any] = {}
 
     def planned_steps(self) -> int | None:
         schedule = self.settings.schedule
-        per_epoch = len(self.sources.training.epoch(0).batches) / self.settings.run.accumulate
-        return schedule.steps or math.ceil(schedule.epochs * per_epoch) or None
+        return schedule.steps or math.ceil(schedule.epochs * self.steps_per_pass) or None
 
     def most_steps(self) -> float:
         """The bound on a run whose length is a time."""
-        per_epoch = len(self.sources.training.epoch(0).batches) / self.settings.run.accumulate
-        return self.settings.schedule.most_epochs * per_epoch or math.inf
+        return self.settings.schedule.most_epochs * self.steps_per_pass or math.inf
 
     def state(self) -> dict[str, Any]:
-        return {
-            "network": self.network.state_dict(),
-            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
-            "scaler": self.scaler.state_dict(),
-            "progress": asdict(self.progress),
-            "metrics": self.metrics,
-        }
+        return {**self.learner.state(), "progress": asdict(self.progress), "metrics": self.metrics}
 
     def restore(self, state: dict[str, Any], another_length: bool = False) -> None:
         """Go on from a saved state. A length that the settings give anew replaces the old one."""
-        self.network.load_state_dict(state["network"])
-        for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(saved)
-        self.scaler.load_state_dict(state["scaler"])
-        data, planned = self.progress.data, self.progress.total
+        self.learner.restore(state)
+        data, processes, planned = self.progress.data, self.progress.processes, self.progress.total
         self.progress = Progress(**state["progress"])
-        self.progress.data = data
+        self.progress.data, self.progress.processes = data, processes
         if planned or another_length:
             self.progress.total = planned
         self.metrics = state["metrics"]
@@ -110,18 +98,35 @@ class Trainer:
         self.saved = self.logged = time.monotonic()
         self.logged_tokens, self.preparing = 0, 0.0
         while True:
-            following, group = self.timed_fetch()
-            count, read, stop, seconds = self.agree(group, interrupted())
-            self.progress.seconds = seconds
-            self.decide_length(seconds)
-            reason = self.reason_to_stop(stop > 0, seconds, limit)
+            with self.saved_if_others_are_lost():
+                reason = self.advance(interrupted, limit)
             if reason is not None:
                 return self.finish(reason)
+            self.after_step()
+
+    def advance(self, interrupted: Callable[[], bool], limit: float) -> str | None:
+        """Take a step, or say why not. Weights change last, when no other process is needed any more."""
+        following, group = self.timed_fetch()
+        count, read, stop, seconds = self.agree(group, interrupted())
+        self.progress.seconds = seconds
+        self.decide_length(seconds)
+        reason = self.reason_to_stop(stop > 0, seconds, limit)
+        if reason is None:
             self.step(group, int(count))
             self.logged_tokens += int(read)
             self.progress.step += 1
             self.progress.epoch, self.progress.index = following
-            self.after_step()
+        return reason
+
+    @contextmanager
+    def saved_if_others_are_lost(self) -> Iterator[None]:
+        """Keep the last whole step, if this process writes the state."""
+        try:
+            yield
+        except ProcessLost as lost:
+            self.save()
+            what = f"step {self.progress.step} is saved" if self.world.rank == 0 else f"see {self.folder / 'state.pt'}"
+            raise ProcessLost(f"{lost}; {what}: go on with the same command and --resume") from None
 
     def time_limit(self, max_time: float | None) -> float:
         """In seconds of training: `--max-time` counts from this start, `schedule.time` from the very first."""
@@ -138,12 +143,12 @@ class Trainer:
     def groups(self) -> Iterator[tuple[Position, list[Batch]]]:
         """The batches of the next step, and the position after them."""
         position = Position(self.progress.epoch, self.progress.index)
-        stream = self.sources.training.stream(position, self.world.rank, self.world.size)
-        group = []
-        for following, batch in stream:
-            group.append(batch)
-            if len(group) == self.settings.run.accumulate:
-                yield following, group
+        streams = [self.sources.training.stream(position, *share) for share in self.shares]
+        group: list[Batch] = []
+        for batches in zip(*streams, strict=True):
+            group += [batch for _, batch in batches]
+            if len(group) == self.settings.run.accumulate * len(self.shares):
+                yield batches[0][0], group
                 group = []
 
     def agree(self, group: list[Batch], stop: bool) -> list[float]:
@@ -171,39 +176,19 @@ class Trainer:
         return "time" if seconds >= limit else None
 
     def step(self, group: list[Batch], count: int) -> None:
-        self.network.train()
-        if self.settings.model.dropout:
-            torch.manual_seed(hash((self.settings.run.seed, self.progress.step, self.world.rank)))
-        sums = torch.zeros(COUNTED - 1, dtype=torch.float64, device=self.world.device)
-        for optimizer in self.optimizers:
-            optimizer.zero_grad()
-        for batch in group:
-            if len(batch["prompt_len"]):
-                found = self.measured(batch)
-                self.scaler.scale(found.loss / count).backward()
-                sums += torch.stack([value.detach().double() for value in found])
-        self.world.sum_gradients(self.parameters)
+        sums = self.learner.differentiate(zip(self.seeds(len(group)), group, strict=True), count)
+        self.world.sum_gradients(self.learner.parameters)
         totals = [float(count), *self.world.sum(sums).tolist()]
-        self.descend(totals[1] / count, group)
+        loss, self.norm = totals[1] / count, self.learner.clip()
+        if not math.isfinite(loss) or not (math.isfinite(self.norm) or self.learner.may_overflow()):
+            self.give_up(loss, group)
+        self.learner.descend(rate(self.settings.schedule, self.progress.step, self.progress.total))
         self.progress.window = [old + new for old, new in zip(self.progress.window, totals, strict=True)]
 
-    def measured(self, batch: Batch) -> Any:
-        precision = getattr(torch, self.settings.run.precision)
-        with torch.autocast(self.world.device.type, precision, enabled=precision is not torch.float32):
-            return measure(self.network, to_tensors(batch, self.world.device), self.settings.model.cost_weight)
-
-    def descend(self, loss: float, group: list[Batch]) -> None:
-        """Clip, check, move."""
-        for optimizer in self.optimizers:
-            self.scaler.unscale_(optimizer)
-        limit = self.settings.optimizer.clip or math.inf
-        self.norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, limit))
-        if not math.isfinite(loss) or not (math.isfinite(self.norm) or self.scaler.is_enabled()):
-            self.give_up(loss, group)
-        set_rates(self.optimizers, rate(self.settings.schedule, self.progress.step, self.progress.total))
-        for optimizer in self.optimizers:
-            self.scaler.step(optimizer)
-        self.scaler.update()
+    def seeds(self, count: int) -> list[int]:
+        """For the dropout of each batch of this step: they depend on its share, not on the process that computes it."""
+        turns = (divmod(number, len(self.shares)) for number in range(count))
+        return [hash((self.settings.run.seed, self.progress.step, turn, *self.shares[i])) for turn, i in turns]
 
     def give_up(self, loss: float, group: list[Batch]) -> None:
         """Keep the batch and the weights that met it: what is needed to find out why."""
@@ -229,7 +214,7 @@ class Trainer:
 
     def log(self) -> None:
         now = time.monotonic()
-        values = self.averages(self.progress.window)
+        values = averages(self.progress.window, self.settings.model.cost_weight)
         self.progress.window = [0.0] * COUNTED
         speed = self.logged_tokens / (now - self.logged)
         share = rate(self.settings.schedule, self.progress.step - 1, self.progress.total)
@@ -238,18 +223,6 @@ class Trainer:
         self.reporter.record("train", self.progress.step, values | extra)
         self.reporter.status(self.status(values, speed))
         self.logged, self.logged_tokens, self.preparing = now, 0, 0.0
-
-    def averages(self, sums: list[float]) -> dict[str, float]:
-        count, loss, correct, error, costs, cost_loss = sums
-        values = {"loss": loss / count, "accuracy": correct / count}
-        if costs:
-            values["error"] = error / costs
-        if cost_loss:
-            values |= {
-                "token_loss": (loss - self.settings.model.cost_weight * cost_loss) / count,
-                "cost_loss": cost_loss / costs,
-            }
-        return values
 
     def status(self, values: dict[str, float], speed: float) -> str:
         progress = self.progress
@@ -263,17 +236,13 @@ class Trainer:
 
     @torch.no_grad()
     def validate(self) -> None:
-        self.network.eval()
+        self.learner.network.eval()
         sums = torch.zeros(COUNTED, dtype=torch.float64, device=self.world.device)
-        examples = 0
-        for batch in self.sources.validation.validation(self.world.rank, self.world.size):
+        for batch in self.validation_batches():
             if len(batch["prompt_len"]):
-                found = self.measured(batch)
+                found = self.learner.measured(batch)
                 sums += torch.stack([torch.tensor(float(targets(batch))), *(value.cpu() for value in found)]).to(sums)
-            examples += len(batch["prompt_len"]) * self.world.size
-            if examples >= self.settings.run.validation_examples:
-                break
-        values = self.averages(self.world.sum(sums).tolist())
+        values = averages(self.world.sum(sums).tolist(), self.settings.model.cost_weight)
         self.progress.validations += 1
         self.metrics["validation"] = values | {"step": self.progress.step}
         self.reporter.record("validation", self.progress.step, values)
@@ -282,6 +251,17 @@ class Trainer:
         if values["loss"] < self.progress.best:
             self.progress.best, self.progress.best_step = values["loss"], self.progress.step
             self.export("best")
+
+    def validation_batches(self) -> Iterator[Batch]:
+        """This process's shares of whole batches, up to a number of examples that does not depend on processes."""
+        validation, examples = self.sources.validation, 0
+        streams = zip(*(validation.validation(*share) for share in self.shares), strict=True)
+        for epoch in range(segments(validation.size)):
+            for instances in validation.epoch(epoch).batches:
+                if examples >= self.settings.run.validation_examples:
+                    return
+                examples += len(instances)
+                yield from next(streams)
 
     def rollouts(self) -> dict[str, float]:
         """The generation metric, where it is due."""
@@ -296,7 +276,8 @@ class Trainer:
     def export(self, name: str) -> None:
         if self.world.rank == 0:
             metrics = self.metrics | {"step": self.progress.step, "seconds": self.progress.seconds}
-            export(self.folder / name, self.shape, network_weights(self.network), self.sources.origin, metrics)
+            weights = network_weights(self.learner.network)
+            export(self.folder / name, self.sources.shape, weights, self.sources.origin, metrics)
 
     def save(self) -> None:
         if self.world.rank == 0:

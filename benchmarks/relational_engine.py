@@ -36,7 +36,8 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from oclgen.encoding.distances import FAR
 from oclgen.encoding.relational import NOISE, ProblemGraph, Schema, schema_of
-from oclgen.inference.relational_engine import Atoms, RelationalEngine, Rows
+from oclgen.inference.relational_atoms import Atoms
+from oclgen.inference.relational_engine import RelationalEngine, Rows
 from oclgen.learn.relational_network import RelationalNetwork
 from tests.inference.relational_models import draw_task, engine_of, graph_of, random_network, random_walk, torch_batch
 

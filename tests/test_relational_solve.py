@@ -60,9 +60,10 @@ def test_every_method_finds_valid_plans(method: str, blocks_model: Path) -> None
 @pytest.mark.parametrize("decoding", ["free", "applicable", "viable"])
 def test_the_answer_is_the_same_for_any_number_of_threads(decoding: str, blocks_model: Path) -> None:
     settings = {"decoding": decoding}
-    one, two = (once("blocksworld", blocks_model, settings=settings, threads=threads) for threads in (1, 2))
-    assert (one.plan, one.counters) == (two.plan, two.counters)
-    assert [length for _, length in one.trace] == [length for _, length in two.trace]
+    one, *others = (once("blocksworld", blocks_model, settings=settings, threads=threads) for threads in (1, 2, 3))
+    for other in others:
+        assert (one.plan, one.counters) == (other.plan, other.counters)
+        assert [length for _, length in one.trace] == [length for _, length in other.trace]
 
 
 def test_threads_are_on_record(blocks_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

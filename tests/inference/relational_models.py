@@ -10,7 +10,8 @@ from torch import Tensor
 
 from oclgen.domains import catalog
 from oclgen.encoding.relational import ProblemGraph, Schema, schema_of
-from oclgen.inference.relational_engine import Atoms, RelationalEngine
+from oclgen.inference.relational_atoms import Atoms
+from oclgen.inference.relational_engine import RelationalEngine
 from oclgen.inference.relational_weights import SchemaCounts
 from oclgen.interfaces import State
 from oclgen.learn.relational_network import RelationalNetwork

@@ -10,7 +10,7 @@ import numpy as np
 from oclgen.inference import kernel
 from oclgen.inference.native import NativePolicyEngine
 from oclgen.inference.native_heuristic import native_heuristic_engine
-from oclgen.inference.relational_engine import RelationalEngine
+from oclgen.inference.relational_engine import RelationalEngine, Rows
 from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
 from tests.inference.relational_reference import COUNTS, Shape, random_atoms, random_problem, random_weights
 
@@ -49,6 +49,18 @@ def run_relational(rng: np.random.Generator, variant: str, shape: Shape) -> None
             session.feed(tokens)
         session.keep(np.array([0, 0, rows], np.int32))
         session.probabilities(np.ones((3, session.vocabulary), np.bool_))
+        sample_actions(engine, prompt, rows, rng)
+
+
+def sample_actions(engine: RelationalEngine, prompt: Rows, rows: int, rng: np.random.Generator) -> None:
+    session = engine.open([prompt], [rows], 16)
+    live, last, read = np.arange(rows, dtype=np.int32), None, np.zeros(rows, np.int32)
+    while len(live):
+        tokens, lengths, _ = session.sample_actions(live, last, rng.random((17, rows), np.float32), 0.7, 17)
+        last = np.zeros(rows, np.int32) if last is None else last
+        last[live] = tokens[np.arange(len(live)), np.abs(lengths) - 1]
+        read[live] += np.abs(lengths)
+        live = live[(lengths > 0) & (read[live] < 17)]
 
 
 if __name__ == "__main__":

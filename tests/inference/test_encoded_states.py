@@ -28,13 +28,13 @@ def open_task(tmp_path: Path) -> tuple[RelationalModel, PddlTask, list[State]]:
 def counted(model: RelationalModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many states each call of the encoder gets."""
     calls: list[int] = []
-    encode: Any = model.engine.encode
+    encode: Any = model.engine.encode_batch
 
     def counting(problem: Any, states: Any) -> Any:
         calls.append(len(states))
         return encode(problem, states)
 
-    monkeypatch.setattr(model.engine, "encode", counting)
+    monkeypatch.setattr(model.engine, "encode_batch", counting)
     return calls
 
 

@@ -127,11 +127,11 @@ class ProblemGraph:
         self.noise = fixed_noise(self.size) if noise is None else noise
         self.distances = distances(task.objects, task.static_atoms) if with_distances else None
         self._relation = {relation: index for index, relation in enumerate(relations)}
-        self._arity = [schema.relation_arity(predicate) for predicate, _ in relations]
-        self._static_atoms = task.static_atoms
-        self._goals = tuple(sorted(task.goal[0])), tuple(sorted(task.goal[1]))
+        self.arities = [schema.relation_arity(predicate) for predicate, _ in relations]
+        self.static_atoms = task.static_atoms
+        self.goals = tuple(sorted(task.goal[0])), tuple(sorted(task.goal[1]))
         self._known: dict[Atom, tuple[int, bytes]] = {}
-        self._static = self._grouped(self._placed(atom, STATE) for atom in self._static_atoms)
+        self._static = self._grouped(self.placed(atom, STATE) for atom in self.static_atoms)
         self._changing = {
             self._relation[each] for each in relations if each[1] != STATE or each[0] not in schema.static
         }
@@ -144,7 +144,7 @@ class ProblemGraph:
         for atom in holding:
             entry = known.get(atom)
             if entry is None:
-                entry = known[atom] = self._placed(atom, STATE)
+                entry = known[atom] = self.placed(atom, STATE)
             placed.append(entry)
         placed += self._goal_atoms(holding)
         found = self._grouped(placed)
@@ -155,30 +155,30 @@ class ProblemGraph:
         return [self.schema.operator_ids[action[0]], *(first + self.rows[name] for name in action[1:])]
 
     def _goal_atoms(self, holding: set[Atom]) -> list[tuple[int, bytes]]:
-        wanted, unwanted = self._goals
+        wanted, unwanted = self.goals
         placed = []
         for atom in wanted:
-            holds = atom in holding or atom in self._static_atoms
-            placed.append(self._placed(atom, GOAL_MET if holds else GOAL))
+            holds = atom in holding or atom in self.static_atoms
+            placed.append(self.placed(atom, GOAL_MET if holds else GOAL))
         for atom in unwanted:
-            holds = atom in holding or atom in self._static_atoms
-            placed.append(self._placed(atom, NEGATIVE_GOAL if holds else NEGATIVE_GOAL_MET))
+            holds = atom in holding or atom in self.static_atoms
+            placed.append(self.placed(atom, NEGATIVE_GOAL if holds else NEGATIVE_GOAL_MET))
         return placed
 
-    def _placed(self, atom: Atom, segment: int) -> tuple[int, bytes]:
+    def placed(self, atom: Atom, segment: int) -> tuple[int, bytes]:
         """The relation of an atom (-1 where the model has none) and the rows of its arguments, in sortable bytes."""
         relation = self._relation.get((atom[0], segment), -1)
         rows = [self.rows[name] for name in atom[1:]] or [self.size - 1]
         return relation, np.array(rows, ">i4").tobytes()
 
     def _grouped(self, placed: Iterable[tuple[int, bytes]]) -> list[Ints]:
-        groups: list[list[bytes]] = [[] for _ in self._arity]
+        groups: list[list[bytes]] = [[] for _ in self.arities]
         for relation, rows in placed:
             if relation >= 0:
                 groups[relation].append(rows)
         return [
             np.frombuffer(b"".join(sorted(group)), ">i4").astype(np.int32).reshape(-1, arity)
-            for group, arity in zip(groups, self._arity, strict=True)
+            for group, arity in zip(groups, self.arities, strict=True)
         ]
 
 

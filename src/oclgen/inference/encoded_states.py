@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary, ref
 from oclgen.encoding.relational import ProblemGraph, RelationalTask
 from oclgen.errors import UnsupportedError
 from oclgen.inference.engine import FloatArray, PolicyEngine
-from oclgen.inference.relational_engine import Atoms, ProblemArrays, RelationalEngine
+from oclgen.inference.relational_atoms import AtomBatch, AtomColumns
+from oclgen.inference.relational_engine import ProblemArrays, RelationalEngine
 from oclgen.inference.relational_weights import SchemaCounts
 from oclgen.interfaces import Action, Atom, State, Task
 from oclgen.relational_checkpoint import RelationalCheckpoint
@@ -36,7 +37,7 @@ class EncodedState(Protocol):
 class StateEngine(PolicyEngine, Protocol):
     """Both heads of a relational model: `RelationalEngine`, or torch. It reads only what it has encoded itself."""
 
-    def encode(self, problem: ProblemArrays, states: Sequence[Atoms]) -> Sequence[EncodedState]: ...
+    def encode_batch(self, problem: ProblemArrays, states: AtomBatch) -> Sequence[EncodedState]: ...
 
     def costs(self, rows: Sequence[Any]) -> FloatArray:
         """[states, 2]: mean and scale of each state's cost-to-go."""
@@ -79,6 +80,7 @@ class EncodedStates:
         self._engine = model.engine
         self._task = ref(encodable)  # a strong one would keep the task, and so this entry, for ever
         self.graph = ProblemGraph(schema, settings.relations, encodable, settings.distances)
+        self._columns = AtomColumns(self.graph)
         self._kept: OrderedDict[State, tuple[EncodedState, int]] = OrderedDict()
         self._bytes = 0
 
@@ -87,8 +89,10 @@ class EncodedStates:
         task = self._task()
         assert task is not None
         missing = [state for state in dict.fromkeys(states) if state not in self._kept]
-        atoms = [self.graph.atoms(task.atoms(state)) for state in missing]
-        fresh = dict(zip(missing, self._engine.encode(self.graph, atoms), strict=True))
+        fresh: dict[State, EncodedState] = {}
+        if missing:
+            atoms = self._columns.batch([task.atoms(state) for state in missing])
+            fresh = dict(zip(missing, self._engine.encode_batch(self.graph, atoms), strict=True))
         found = [fresh[state] if state in fresh else self._kept[state][0] for state in states]
         for state, rows in zip(states, found, strict=True):
             self._keep(state, rows)

@@ -45,6 +45,9 @@ void PUBLIC(run_block)(const model *m, int layer, int rows, float *x, const segm
 void PUBLIC(append_rows)(const model *m, const segment *s, int layer, const float *keys_and_values, ptrdiff_t stride);
 EXPORT int PUBLIC(forward)(const model *m, float *x, const segment *segments, int32_t count, const int32_t *limits,
                            const int32_t *wanted);
+EXPORT void PUBLIC(normalise)(int32_t rows, int32_t count, int32_t stride, const uint8_t *allowed, float *logits);
+EXPORT void PUBLIC(draw)(int32_t rows, int32_t count, int32_t stride, float temperature, const float *probabilities,
+                         const float *uniform, int32_t *tokens, float *chosen);
 
 /* Padding columns are zero and stay so: their weight and bias are zero, and the variance leaves them out. */
 SHARED void layer_norm(const model *m, int rows, const float *x, const float *weight, const float *bias, float *y) {

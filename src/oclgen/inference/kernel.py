@@ -70,6 +70,8 @@ class Kernel:
     cost: Callable[..., None]
     prepare: Callable[..., int]
     decode: Callable[..., int]
+    act: Callable[..., int] | None
+    """None in a library that was compiled before there was one: tokens are sampled one by one then."""
 
 
 POINTER, INT, FLOAT = ctypes.c_void_p, ctypes.c_int32, ctypes.c_float
@@ -83,8 +85,10 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "encode": (ctypes.c_int, [POINTER, INT, POINTER, POINTER, POINTER, POINTER]),
     "cost": (None, [INT, INT, *[POINTER] * 8]),
     "prepare": (ctypes.c_int, [POINTER, POINTER, POINTER]),
+    "act": (ctypes.c_int, [POINTER, INT, *[POINTER] * 4, INT, *[POINTER] * 5]),
     "decode": (ctypes.c_int, [POINTER, INT, POINTER, POINTER, POINTER, POINTER, INT]),
 }
+OPTIONAL = ("act",)
 
 
 def open_library() -> ctypes.CDLL:
@@ -106,9 +110,12 @@ def load_kernel(variant: str | None = None) -> Kernel:
     """The library's best variant for this machine, or the one that is named."""
     library = open_library()
     name = variant or variants()[0]
-    functions = {}
+    functions: dict[str, Any] = {}
     for function, (result, arguments) in SIGNATURES.items():
-        found = getattr(library, f"{function}_{name}")
+        found = getattr(library, f"{function}_{name}", None) if function in OPTIONAL else library[f"{function}_{name}"]
+        if found is None:
+            functions[function] = None
+            continue
         found.restype, found.argtypes = result, arguments
         functions[function] = found
     return Kernel(name, **functions)

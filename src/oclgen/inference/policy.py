@@ -21,6 +21,7 @@ import numpy as np
 
 from oclgen.encoding.choices import chosen, trie
 from oclgen.errors import InputError
+from oclgen.inference.action_sampling import ActionEngine, ActionSampler
 from oclgen.inference.engine import PolicyEngine
 from oclgen.inference.priors import action_priors
 from oclgen.inference.rollout import Draft, Grammar
@@ -82,8 +83,7 @@ class ModelPolicy:
         grammar = self._grammar(task)
         limit = self._engine.max_plan if max_tokens is None else min(max_tokens, self._engine.max_plan)
         generator = np.random.default_rng(rng.getrandbits(64))
-        stop = should_stop or (lambda: False)
-        sampler = Sampler(self._engine, generator, self._temperature, limit, self._skipping, self._returning, stop)
+        sampler = self._sampler(generator, limit, should_stop or (lambda: False))
         drafts = []
         for state in states:
             start = grammar.reached(state)
@@ -95,6 +95,13 @@ class ModelPolicy:
             sampler.run(batch)
         self.tokens += sampler.tokens
         return [[draft.rollout for draft in group] for group in drafts]
+
+    def _sampler(
+        self, generator: np.random.Generator, limit: int, should_stop: Callable[[], bool]
+    ) -> Sampler | ActionSampler:
+        if not self._restricted and isinstance(self._engine, ActionEngine) and self._engine.samples_actions:
+            return ActionSampler(self._engine, generator, self._temperature, limit, should_stop)
+        return Sampler(self._engine, generator, self._temperature, limit, self._skipping, self._returning, should_stop)
 
     def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
         """Geometric means of the model's (unrestricted) token probabilities, normalised over `actions`, which a model

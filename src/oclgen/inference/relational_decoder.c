@@ -213,3 +213,110 @@ EXPORT int PUBLIC(decode)(const decoder *d, int32_t rows, plan *plans, segment *
     free(wanted);
     return failed;
 }
+
+/* ---- whole actions ---------------------------------------------------------------------------------------------- */
+
+/* How to sample: plan r draws its t-th token with numbers[t][r], and has at most `limit` tokens. */
+typedef struct {
+    const float *numbers;
+    int32_t stride; /* of the numbers */
+    int32_t vocabulary, limit, longest; /* tokens of the longest action */
+    float temperature;
+} drawing;
+
+/* Memory for the plans that are in the middle of an action. */
+typedef struct {
+    plan *plans;
+    segment *segments;
+    float *logits;
+    int32_t *tokens, *rows, *places; /* the token to feed, the plan's row, its place among the results */
+} middle;
+
+static int open_middle(int rows, ptrdiff_t stride, middle *m) {
+    m->plans = malloc(sizeof(plan) * (rows + 1));
+    m->segments = malloc(sizeof(segment) * (rows + 1));
+    m->logits = malloc(sizeof(float) * (rows * stride + 1));
+    m->tokens = malloc(sizeof(int32_t) * (3 * rows + 1));
+    m->rows = m->tokens + rows;
+    m->places = m->rows + rows;
+    return !m->plans || !m->segments || !m->logits || !m->tokens;
+}
+
+static void close_middle(middle *m) {
+    free(m->plans);
+    free(m->segments);
+    free(m->logits);
+    free(m->tokens);
+}
+
+/* Feeds one token to each of these plans. */
+static int feed_middle(const decoder *d, int count, plan *plans, segment *segments, float *logits, int32_t stride,
+                       middle *m) {
+    for (int i = 0; i < count; i++) {
+        m->plans[i] = plans[m->rows[i]];
+        m->segments[i] = segments[m->rows[i]];
+        m->segments[i].rows = 1;
+    }
+    const int failed = PUBLIC(decode)(d, count, m->plans, m->segments, m->tokens, m->logits, stride);
+    for (int i = 0; i < count; i++) {
+        plans[m->rows[i]] = m->plans[i];
+        segments[m->rows[i]] = m->segments[i];
+        memcpy(logits + (ptrdiff_t)m->rows[i] * stride, m->logits + (ptrdiff_t)i * stride, sizeof(float) * stride);
+    }
+    return failed;
+}
+
+/* The next token of a plan, whose scores are overwritten. */
+static int32_t draw_token(const drawing *how, int32_t position, int32_t row, float *logits, int32_t stride,
+                          float *chosen) {
+    int32_t token;
+    PUBLIC(normalise)(1, how->vocabulary, stride, NULL, logits);
+    PUBLIC(draw)(1, how->vocabulary, stride, how->temperature, logits,
+                 how->numbers + (ptrdiff_t)position * how->stride + row, &token, chosen);
+    return token;
+}
+
+/* Samples an action for each of the plans `live`, after feeding each the last token of its action before, which
+ * `last` has by row (null: there is none). tokens[live][longest] gets the tokens, `lengths` how many there are, below
+ * zero where they are no action (END, or the limit came first), `confidences` the least probability of any of them.
+ * Returns what `decode` returns. */
+EXPORT int PUBLIC(act)(const decoder *d, int32_t count, const int32_t *live, plan *plans, segment *segments,
+                       float *logits, int32_t stride, const int32_t *last, const drawing *how, int32_t *tokens,
+                       int32_t *lengths, float *confidences) {
+    middle m;
+    int failed = open_middle(count, stride, &m), going = count;
+    for (int i = 0; i < count && !failed; i++) {
+        m.rows[i] = live[i];
+        m.places[i] = i;
+        m.tokens[i] = last ? last[live[i]] : 0;
+        lengths[i] = 0;
+        confidences[i] = 1.0f;
+    }
+    if (!failed && last)
+        failed = feed_middle(d, going, plans, segments, logits, stride, &m);
+    while (going && !failed) {
+        int left = 0;
+        for (int i = 0; i < going; i++) {
+            const int32_t row = m.rows[i], place = m.places[i], position = segments[row].start;
+            float chosen;
+            const int32_t token = draw_token(how, position, row, logits + (ptrdiff_t)row * stride, stride, &chosen);
+            const int32_t missing = plans[row].missing ? plans[row].missing - 1
+                                    : token < d->count ? d->arities[token]
+                                                       : -1;
+            tokens[(ptrdiff_t)place * how->longest + lengths[place]++] = token;
+            confidences[place] = chosen < confidences[place] ? chosen : confidences[place];
+            if (missing > 0 && position + 1 < how->limit) {
+                m.rows[left] = row;
+                m.places[left] = place;
+                m.tokens[left++] = token;
+            } else if (missing) {
+                lengths[place] = -lengths[place];
+            }
+        }
+        going = left;
+        if (going)
+            failed = feed_middle(d, going, plans, segments, logits, stride, &m);
+    }
+    close_middle(&m);
+    return failed;
+}

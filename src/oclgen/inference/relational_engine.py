@@ -14,6 +14,7 @@ import numpy.typing as npt
 from oclgen.inference.engine import FloatArray, IntArray
 from oclgen.inference.kernel import PANEL, address, load_kernel
 from oclgen.inference.native_model import Linear, aligned, pad
+from oclgen.inference.relational_atoms import AtomBatch, Atoms
 from oclgen.inference.relational_session import Prompt, RelationalSession
 from oclgen.inference.relational_weights import (
     CostWeights,
@@ -24,14 +25,13 @@ from oclgen.inference.relational_weights import (
 )
 from oclgen.inference.workers import Workers
 
-Atoms = Sequence[IntArray]
-"""For each relation an array [atoms, arity] of rows."""
-
 STATE = np.dtype([("distances", np.uintp), ("atoms", np.uintp), ("rows", np.int32)], align=True)
 """As relational.c explains it."""
 BATCH_ROWS = 512
 """Rows that go through the encoder together: more would only push each other out of the processor's cache."""
 SMALLEST_SCALE = 0.3
+
+Table = npt.NDArray[np.void]
 
 
 class ProblemArrays(Protocol):
@@ -54,12 +54,13 @@ class ProblemArrays(Protocol):
 
 
 class Rows:
-    """An encoded state."""
+    """An encoded state, with mean and scale of its cost-to-go."""
 
-    __slots__ = ("final", "prompt")
+    __slots__ = ("cost", "final", "prompt")
 
-    def __init__(self, final: FloatArray) -> None:
+    def __init__(self, final: FloatArray, cost: FloatArray) -> None:
         self.final = final
+        self.cost = cost
         self.prompt: Prompt | None = None
 
     @property
@@ -83,7 +84,7 @@ class RelationalEngine:
         self._decoder = DecoderWeights(self._kernel, settings, schema_counts, weights)
         self._width = self._encoder.width
         self._cost = CostWeights(self._kernel, self._width, weights)
-        self._workers = Workers(threads)
+        self.workers = Workers(threads)
         self._operators = len(schema_counts.operators)
         self._arities = schema_counts.relations
         self._uses_distances = settings.distances
@@ -93,31 +94,36 @@ class RelationalEngine:
         self._noise = Linear(self._kernel, pad(noise, self._width, noise.shape[1]), np.zeros(self._width, np.float32))
         self._embedded: tuple[ProblemArrays, FloatArray] | None = None
         self.max_plan = settings.max_plan
+        self.longest_action = self._decoder.longest
+        self.samples_actions = self._kernel.act is not None
 
     def encode(self, problem: ProblemArrays, states: Sequence[Atoms]) -> list[Rows]:
         """The rows of states of one problem."""
-        return self.encode_all([(problem, atoms) for atoms in states])
+        return self.encode_batch(problem, AtomBatch.of(states))
+
+    def encode_batch(self, problem: ProblemArrays, states: AtomBatch) -> list[Rows]:
+        return self._encode_all([problem] * len(states), states)
 
     def encode_all(self, states: Sequence[tuple[ProblemArrays, Atoms]]) -> list[Rows]:
         """The rows of states of any problems."""
-        embedded = {id(problem): self._embed(problem) for problem, _ in states}
-        groups = self._groups([len(embedded[id(problem)]) for problem, _ in states])
-        parts = self._workers.map(lambda group: self._encode(states[group], embedded), groups)
-        return [rows for part in parts for rows in part]
+        return self._encode_all([problem for problem, _ in states], AtomBatch.of([atoms for _, atoms in states]))
 
     def costs(self, rows: Sequence[Rows]) -> FloatArray:
         """[states, 2]: mean and scale of each state's cost-to-go."""
-        parts = self._workers.split(len(rows), 1)
-        return np.concatenate(self._workers.map(lambda part: self._costs(rows[part]), parts))
+        return np.array([each.cost for each in rows], np.float32).reshape(-1, 2)
+
+    def prepare(self, prompts: Sequence[Rows]) -> None:
+        """Compute what plans from these states share."""
+        missing = list({id(each): each for each in prompts if each.prompt is None}.values())
+        prepared = self.workers.map(lambda each: Prompt(self._kernel, self._decoder, each.final), missing)
+        for each, prompt in zip(missing, prepared, strict=True):
+            each.prompt = prompt
 
     def open(self, prompts: Sequence[Rows], rows: Sequence[int], capacity: int) -> RelationalSession:
         """`rows[i]` plans from the state `prompts[i]`; each will be fed `capacity` tokens at most."""
-        missing = list({id(each): each for each in prompts if each.prompt is None}.values())
-        prepared = self._workers.map(lambda each: Prompt(self._kernel, self._decoder, each.final), missing)
-        for each, prompt in zip(missing, prepared, strict=True):
-            each.prompt = prompt
+        self.prepare(prompts)
         ready = [each.prompt for each in prompts if each.prompt is not None]
-        return RelationalSession(self._kernel, self._decoder, self._workers, self._operators, ready, rows, capacity)
+        return RelationalSession(self._kernel, self._decoder, self.workers, self._operators, ready, rows, capacity)
 
     def _embed(self, problem: ProblemArrays) -> FloatArray:
         """The rows of a problem before the first layer; those of the last problem are kept."""
@@ -127,61 +133,57 @@ class RelationalEngine:
             last = self._embedded = problem, self._noise(noise) + self._kinds[problem.kinds]
         return last[1]
 
+    def _encode_all(self, problems: Sequence[ProblemArrays], states: AtomBatch) -> list[Rows]:
+        if not problems:
+            return []
+        embedded = {id(problem): self._embed(problem) for problem in problems}
+        x = [embedded[id(problem)] for problem in problems]
+        table = self._describe(problems, [len(each) for each in x], states)
+        groups = self._groups(table["rows"].tolist())
+        parts = self.workers.map(lambda part: self._encode(table[part], states.counts[part], x[part]), groups)
+        return [rows for part in parts for rows in part]
+
+    def _describe(self, problems: Sequence[ProblemArrays], lengths: Sequence[int], states: AtomBatch) -> Table:
+        """The table of states for the kernel, which reads atoms unchecked."""
+        assert states.counts.shape[1] == len(self._arities)
+        sizes = np.diff(states.ends, prepend=0)
+        if states.rows.size and (states.rows.min() < 0 or (states.rows >= np.repeat(lengths, sizes)).any()):
+            raise ValueError("an atom names a row that is not there")
+        table = np.zeros(len(problems), STATE)
+        table["atoms"] = address(states.rows) + 4 * (states.ends - sizes)
+        table["rows"] = lengths
+        if self._uses_distances:
+            table["distances"] = [0 if each.distances is None else address(each.distances) for each in problems]
+        return table
+
     def _groups(self, lengths: Sequence[int]) -> list[slice]:
         """Consecutive states that are encoded together: a bounded number of rows, and work for every thread."""
-        most = min(BATCH_ROWS, -(-sum(lengths) // self._workers.threads))
+        most = min(BATCH_ROWS, -(-sum(lengths) // self.workers.threads))
         groups, first, rows = [], 0, 0
         for i, length in enumerate(lengths):
             if i > first and rows + length > most:
                 groups.append(slice(first, i))
                 first, rows = i, 0
             rows += length
-        return [*groups, slice(first, len(lengths))] if lengths else []
+        return [*groups, slice(first, len(lengths))]
 
-    def _encode(self, states: Sequence[tuple[ProblemArrays, Atoms]], embedded: Mapping[int, FloatArray]) -> list[Rows]:
-        table = np.zeros(len(states), STATE)
-        counts = np.array([[len(each) for each in atoms] for _, atoms in states], np.int32).reshape(len(states), -1)
-        flat = [self._flatten(atoms, len(embedded[id(problem)])) for problem, atoms in states]
-        table["atoms"] = [address(each) for each in flat]
-        table["rows"] = [len(embedded[id(problem)]) for problem, _ in states]
-        distances = [self._distances(problem) for problem, _ in states]
-        table["distances"] = [0 if each is None else address(each) for each in distances]
-        x = np.concatenate([embedded[id(problem)] for problem, _ in states])
+    def _encode(self, table: Table, counts: IntArray, embedded: Sequence[FloatArray]) -> list[Rows]:
+        x = np.concatenate(embedded)
         final = aligned(x.size).reshape(x.shape)
-        if self._kernel.encode(
-            self._encoder.place, len(states), address(table), address(counts), address(x), address(final)
-        ):
+        places = address(table), address(counts), address(x), address(final)
+        if self._kernel.encode(self._encoder.place, len(table), *places):
             raise MemoryError("no memory for the rows of a batch")
-        ends = np.cumsum(table["rows"])
-        return [Rows(final[end - length : end].copy()) for end, length in zip(ends, table["rows"], strict=True)]
+        ends = np.cumsum(table["rows"]).tolist()
+        parts = [final[first:last].copy() for first, last in zip([0, *ends], ends, strict=False)]
+        return list(map(Rows, parts, self._costs(final, table["rows"].tolist())))
 
-    def _flatten(self, atoms: Atoms, rows: int) -> IntArray:
-        assert len(atoms) == len(self._arities)
-        if not atoms:
-            return np.zeros(0, np.int32)
-        flat = np.concatenate([each.reshape(-1) for each in atoms])
-        if flat.size and (flat.min() < 0 or flat.max() >= rows):
-            raise ValueError("an atom names a row that is not there")
-        return flat.astype(np.int32, copy=False)
-
-    def _distances(self, problem: ProblemArrays) -> npt.NDArray[np.int8] | None:
-        if not self._uses_distances or problem.distances is None:
-            return None
-        return np.ascontiguousarray(problem.distances, np.int8)
-
-    def _costs(self, rows: Sequence[Rows]) -> FloatArray:
-        sums = np.empty((len(rows), 2), np.float64)
-        longest = max((len(each.final) for each in rows), default=0)
-        hidden, shares = aligned(longest * self._width), aligned(longest * PANEL)
-        for each, result in zip(rows, sums, strict=True):
-            self._kernel.cost(
-                self._width,
-                len(each.final),
-                address(each.final),
-                *self._cost.places,
-                address(hidden),
-                address(shares),
-                address(result),
-            )
+    def _costs(self, final: FloatArray, lengths: Sequence[int]) -> FloatArray:
+        """[states, 2], from the rows of all states."""
+        sums = np.empty((len(lengths), 2), np.float64)
+        hidden, shares = aligned(max(lengths) * self._width), aligned(max(lengths) * PANEL)
+        x, result, memory = address(final), address(sums), (address(hidden), address(shares))
+        for length in lengths:
+            self._kernel.cost(self._width, length, x, *self._cost.places, *memory, result)
+            x, result = x + 4 * length * self._width, result + 16
         sums[:, 1] = np.sqrt(sums[:, 1]) + SMALLEST_SCALE
         return sums.astype(np.float32)

@@ -23,7 +23,15 @@ PROMPT = np.dtype(
     align=True,
 )
 PLAN = np.dtype([("behind", np.uintp), ("read", np.int32), ("missing", np.int32)], align=True)
-"""Both as relational_decoder.c explains them."""
+DRAWING = np.dtype(
+    [
+        ("numbers", np.uintp),
+        *((name, np.int32) for name in ("stride", "vocabulary", "limit", "longest")),
+        ("temperature", np.float32),
+    ],
+    align=True,
+)
+"""All as relational_decoder.c explains them."""
 IMPOSSIBLE = -1e30
 MIN_ROWS = 4
 """Plans for which a further thread is worth while."""
@@ -103,16 +111,44 @@ class RelationalSession:
         )
         return tokens, chosen
 
+    def sample_actions(
+        self, live: IntArray, last: IntArray | None, numbers: FloatArray, temperature: float, limit: int
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """The next action of each row in `live`: its tokens, how many there are (below zero where they are no action:
+        END, or the limit came first), the least probability of any of them.
+
+        `last[row]` is the last token of the action before, not fed yet; row `i` draws its t-th token with
+        `numbers[t, i]`.
+        """
+        assert self._kernel.act is not None
+        longest = self._weights.longest
+        tokens = np.empty((len(live), longest), np.int32)
+        lengths, confidences = np.empty(len(live), np.int32), np.empty(len(live), np.float32)
+        how = np.array(
+            [(numbers.ctypes.data, numbers.strides[0] // 4, self.vocabulary, limit, longest, temperature)], DRAWING
+        )
+        failure = self._kernel.act(
+            self._weights.place,
+            len(live),
+            address(live),
+            *self._places,
+            self._logits.shape[1],
+            None if last is None else address(last),
+            address(how),
+            address(tokens),
+            address(lengths),
+            address(confidences),
+        )
+        refuse(failure)
+        return tokens, lengths, confidences
+
     def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:
         self._segments["rows"] = 1 if counts is None else counts
         tokens = np.ascontiguousarray(tokens, np.int32)
         firsts = None if counts is None else np.cumsum(counts) - counts
         parts = self._workers.split(len(self._segments), MIN_ROWS)
         failures = self._workers.map(lambda rows: self._decode(rows, address(tokens), firsts), parts)
-        if 1 in failures:
-            raise MemoryError("no memory for the activations of a batch")
-        if 2 in failures:
-            raise ValueError("a token was fed where it cannot stand, or more than the session was opened for")
+        refuse(max(failures, default=0))
 
     def _decode(self, rows: slice, tokens: int, firsts: "np.ndarray[Any, np.dtype[np.integer[Any]]] | None") -> int:
         """Feed a portion of the rows."""
@@ -153,3 +189,11 @@ class RelationalSession:
         mask = None if allowed is None else address(allowed)
         self._kernel.normalise(rows, self.vocabulary, stride, mask, self._scratch_place)
         return self._scratch
+
+
+def refuse(failure: int) -> None:
+    """Raise what the kernel reports."""
+    if failure == 1:
+        raise MemoryError("no memory for the activations of a batch")
+    if failure == 2:
+        raise ValueError("a token was fed where it cannot stand, or more than the session was opened for")

@@ -135,6 +135,7 @@ class DecoderWeights:
         self.model = NativeModel(kernel, blocks, weights, "decoder.block")
         self.width = self.model.width
         self.choices = whole_panels(len(counts.operators) + 1)
+        self.longest = 1 + max(counts.operators, default=0)
         norm = [pad(weights[f"decoder.norm.{kind}"], self.width) for kind in ("weight", "bias")]
         arrays = [*norm, *self._linear(kernel, shape, weights)]
         for name in DECODER_TABLES:

@@ -36,6 +36,15 @@ class Grammar:
     objects: Mapping[int, str]
     tokens: Callable[[Action], Sequence[int]]
     _known: "dict[State, Reached]" = field(default_factory=dict)
+    _actions: dict[tuple[int, ...], Action] = field(default_factory=dict)
+
+    def action(self, tokens: tuple[int, ...]) -> Action:
+        """The action that an operator and the right number of objects make."""
+        action = self._actions.get(tokens)
+        if action is None:
+            name, _ = self.operators[tokens[0]]
+            action = self._actions[tokens] = (name, *(self.objects[token] for token in tokens[1:]))
+        return action
 
     def reached(self, state: State) -> "Reached":
         known = self._known.get(state)
@@ -162,6 +171,17 @@ class Draft:
             self._remember(self.choices, token)
         self.length += 1
         return self._continue(token, probability)
+
+    def act(self, tokens: Sequence[int], confidence: float) -> bool:
+        """Read a whole action, where decoding is free; false where the rollout ends with it or before it."""
+        self.length += len(tokens)
+        action = self._grammar.action(tuple(tokens))
+        reached = self._reached.follow(action)
+        if reached is None:
+            return False
+        self._steps.append(Step(action, confidence))
+        self._reached = reached
+        return not self.ended
 
     def force(self, token: int) -> bool:
         """Read the only token that may follow."""

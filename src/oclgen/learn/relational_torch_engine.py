@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from oclgen.inference.engine import FloatArray, IntArray
-from oclgen.inference.relational_engine import Atoms, ProblemArrays
+from oclgen.inference.relational_atoms import AtomBatch, Atoms
+from oclgen.inference.relational_engine import ProblemArrays
 from oclgen.learn.relational_network import Block, RelationalNetwork
 from oclgen.learn.torch_engine import Cache, NextTokens, find_device, with_room
 from oclgen.relational_checkpoint import RelationalCheckpoint
@@ -44,9 +45,13 @@ class TorchRelationalEngine:
         self.device = find_device(device)
         self.max_plan = checkpoint.settings.max_plan
         self.arities = checkpoint.schema.operator_arities
+        self.relation_arities = [checkpoint.schema.relation_arity(name) for name, _ in checkpoint.settings.relations]
         self.network = RelationalNetwork(checkpoint.settings, checkpoint.schema)
         self.network.load_state_dict({name: torch.tensor(array) for name, array in checkpoint.weights.items()})
         self.network.eval().to(self.device)
+
+    def encode_batch(self, problem: ProblemArrays, states: AtomBatch) -> list[TorchRows]:
+        return self.encode(problem, [states.state(i, self.relation_arities) for i in range(len(states))])
 
     @torch.inference_mode()
     def encode(self, problem: ProblemArrays, states: Sequence[Atoms]) -> list[TorchRows]:

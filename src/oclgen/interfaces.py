@@ -71,6 +71,11 @@ class GroundAction(NamedTuple):
 class FactTask(Task, Protocol):
     """A task whose states are sets of facts. To follow actions on such sets is many times faster than `apply`."""
 
+    @property
+    def follows_facts(self) -> bool:
+        """Whether `ground` says all about an action: not where conditions are more than facts."""
+        ...
+
     def facts(self, state: State) -> Facts: ...
 
     def ground(self, action: Action) -> GroundAction:

@@ -34,7 +34,7 @@ SEARCHES_AT_ONCE = 2
 EXAMPLES = 8
 """Problems drawn for a domain's example; the smallest is shown."""
 
-INSTRUCTIONS = """Plans for PDDL problems (STRIPS, typing, negative preconditions, equality), as short as time allows.
+INSTRUCTIONS = """Plans for PDDL problems (STRIPS, typing, ADL conditions and effects), as short as time allows.
 Call `domains` for domains with a learned model and an example of each; any other domain is served by a classical
 planner. Give PDDL texts, not paths. A plan is a list of steps such as "(stack b1 b2)"."""
 

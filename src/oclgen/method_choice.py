@@ -28,5 +28,5 @@ def choose_method(domain: DomainInfo, model: object = None) -> MethodChoice:
 
 def classical_method(domain: DomainInfo) -> str:
     """LAMA where Fast Downward is installed and can read the domain, else breadth-first search."""
-    uses_either = any(len(types) > 1 for operator in domain.operators.values() for types in operator.types)
+    uses_either = any(len(types) > 1 for types in domain.variable_types)
     return "lama" if is_installed() and not uses_either else "bfs"

@@ -43,7 +43,11 @@ SECONDS = 10.0
 KIND = {
     "problem_class": ("ACTION_BASED",),
     "typing": ("FLAT_TYPING", "HIERARCHICAL_TYPING"),
-    "conditions_kind": ("NEGATIVE_CONDITIONS", "EQUALITIES"),
+    "conditions_kind": (
+        *("NEGATIVE_CONDITIONS", "EQUALITIES", "DISJUNCTIVE_CONDITIONS"),
+        *("EXISTENTIAL_CONDITIONS", "UNIVERSAL_CONDITIONS"),
+    ),
+    "effects_kind": ("CONDITIONAL_EFFECTS", "FORALL_EFFECTS"),
     "quality_metrics": ("PLAN_LENGTH",),
 }
 

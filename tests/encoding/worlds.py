@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from oclgen.encoding import Binding, Vocabulary, build_vocabulary
 from oclgen.interfaces import Action, Atom
-from oclgen.pddl.model import DomainInfo, Literal, Operator, Signature
+from oclgen.pddl.conditions import ALWAYS, Effect, Literal
+from oclgen.pddl.model import DomainInfo, Operator, Signature
 
 TYPES: dict[str, str | None] = {"object": None, "thing": "object", "small": "thing", "cell": "object"}
 ENCODING = {
@@ -40,9 +41,9 @@ def domain(arities: list[int], static_arities: list[int], operator_arities: list
     static = {"hidden": 2} | {f"q{i}": arity for i, arity in enumerate(static_arities)}
     anything = ("object",)
     variables = ("?a", "?b", "?c")
-    effect = tuple(Literal((name, *variables[:arity]), True) for name, arity in names.items())
+    effect = (Effect(tuple(Literal((name, *variables[:arity]), True) for name, arity in names.items())),)
     operators = {
-        name: Operator(name, variables[:arity], (anything,) * arity, (), effect if arity == 3 else (), ())
+        name: Operator(name, variables[:arity], (anything,) * arity, ALWAYS, effect if arity == 3 else (), ())
         for name, arity in [("change", 3), ("n", 0), *((f"o{i}", arity) for i, arity in enumerate(operator_arities))]
     }
     predicates = {name: Signature(name, (anything,) * arity) for name, arity in (static | names).items()}

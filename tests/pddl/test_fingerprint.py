@@ -8,6 +8,7 @@ import pytest
 
 from oclgen.domains import catalog
 from oclgen.interfaces import Atom
+from oclgen.pddl.conditions import Conjunction, Literal
 from oclgen.pddl.fingerprint import problem_fingerprint
 from oclgen.pddl.model import ProblemInfo
 from oclgen.pddl.problem import read_problem
@@ -26,8 +27,13 @@ def renamed(info: ProblemInfo, names: dict[str, str], rng: random.Random) -> Pro
         info,
         objects={names.get(name, name): kind for name, kind in objects},
         init=moved(info.init),
-        goal=(moved(info.goal[0]), moved(info.goal[1])),
+        goal_condition=conjunction(moved(info.goal[0]), moved(info.goal[1])),
     )
+
+
+def conjunction(positive: frozenset[Atom], negative: frozenset[Atom] = frozenset()) -> Conjunction:
+    pairs = [*((atom, True) for atom in positive), *((atom, False) for atom in negative)]
+    return Conjunction(tuple(Literal(atom, wanted) for atom, wanted in pairs))
 
 
 def meaningful_types(name: str) -> frozenset[str]:
@@ -110,7 +116,7 @@ def test_all_problems_of_three_blocks_fall_into_their_classes() -> None:
     problems = {(init, goal) for init in states for goal in states}
     classes: dict[str, set[object]] = {}
     for init, goal in problems:
-        info = replace(base, init=init, goal=(goal, frozenset()))
+        info = replace(base, init=init, goal_condition=conjunction(goal))
         images = {
             (changed.init, changed.goal[0])
             for order in itertools.permutations(names)

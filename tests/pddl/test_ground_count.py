@@ -7,6 +7,7 @@ import pytest
 
 from oclgen.domains import catalog
 from oclgen.pddl import ground_count
+from oclgen.pddl.conditions import Literal, conjuncts
 from oclgen.pddl.model import Operator
 from oclgen.pddl.task import PddlTask
 from tests.pddl.random_domains import random_domain
@@ -35,7 +36,8 @@ def test_a_static_condition_without_arguments_that_is_false_leaves_no_action() -
 def brute_force(task: PddlTask, operator: Operator) -> int:
     info, found = task.info, 0
     pools = [sorted(info.members(types)) for types in operator.types]
-    static = [each.atom for each in operator.precondition if each.positive]
+    literals = [each for each in conjuncts(operator.precondition) if isinstance(each, Literal)]
+    static = [each.atom for each in literals if each.positive]
     static = [atom for atom in static if atom[0] in info.domain.static_predicates]
     for arguments in itertools.product(*pools):
         values = dict(zip(operator.parameters, arguments, strict=True))

@@ -4,6 +4,7 @@ from collections.abc import Container
 from functools import lru_cache
 from pathlib import Path
 
+from oclgen.pddl.conditions import ALWAYS
 from oclgen.pddl.formula import condition, effect
 from oclgen.pddl.model import ROOT_TYPE, DomainInfo, Operator, Signature
 from oclgen.pddl.names import MAX_ARITY, declared_objects, known_types, name, signature, typed_list, variable
@@ -167,11 +168,9 @@ def _operator(group: Group, info: DomainInfo) -> Operator:
     if len(parameters) > MAX_ARITY:
         raise unsupported(group, f"action {title} with more than {MAX_ARITY} parameters is")
     scope = {constant: (kind,) for constant, kind in info.constants.items()} | parameters
-    precondition = condition(parts[":precondition"], info, scope) if ":precondition" in parts else []
-    literals, costs = effect(parts[":effect"], info, scope) if ":effect" in parts else ([], [])
-    return Operator(
-        title, tuple(parameters), tuple(parameters.values()), tuple(precondition), tuple(literals), tuple(costs)
-    )
+    precondition = condition(parts[":precondition"], info, scope) if ":precondition" in parts else ALWAYS
+    effects, costs = effect(parts[":effect"], info, scope) if ":effect" in parts else ([], [])
+    return Operator(title, tuple(parameters), tuple(parameters.values()), precondition, tuple(effects), tuple(costs))
 
 
 def _typed_parameters(node: Node | None, title: str) -> list[tuple[Node, list[Word]]]:

@@ -8,10 +8,14 @@ alike, so two different, highly symmetric problems may share a hash, but two equ
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Iterator
 
+from oclgen.pddl.conditions import Condition, Conjunction, Disjunction, Literal, conjuncts
 from oclgen.pddl.model import ProblemInfo
 
 MAX_LEAVES = 64
+NODES = ("object", "node")
+"""What facts and goals are about: the objects, and the inner nodes of a goal that is not a conjunction."""
 
 Label = tuple[str, str, str]
 Edge = tuple[int, tuple[int, ...]]
@@ -20,8 +24,8 @@ Edge = tuple[int, tuple[int, ...]]
 
 def problem_fingerprint(info: ProblemInfo, meaningful_types: frozenset[str]) -> str:
     """Objects of `meaningful_types`, their subtypes, and the domain's constants count with their names."""
-    numbers = {name: i for i, name in enumerate(info.objects)}
     facts = _labelled(info, meaningful_types)
+    numbers = {members[0]: i for i, ((segment, _, _), members) in enumerate(facts) if segment in NODES}
     labels = sorted({label for label, _ in facts})
     ranks = {label: rank for rank, label in enumerate(labels)}
     edges = [(ranks[label], tuple(numbers[name] for name in names)) for label, names in facts]
@@ -32,7 +36,8 @@ def problem_fingerprint(info: ProblemInfo, meaningful_types: frozenset[str]) -> 
 
 
 def _labelled(info: ProblemInfo, meaningful_types: frozenset[str]) -> list[tuple[Label, tuple[str, ...]]]:
-    """Each object with its type, and its name where that carries meaning; then facts, goals and negative goals."""
+    """Each object with its type, and its name where that carries meaning; the nodes of a goal that is not a
+    conjunction; then facts, goals and negative goals."""
     named = {
         name
         for name, kind in info.objects.items()
@@ -41,9 +46,29 @@ def _labelled(info: ProblemInfo, meaningful_types: frozenset[str]) -> list[tuple
     labelled: list[tuple[Label, tuple[str, ...]]] = [
         (("object", kind, name if name in named else ""), (name,)) for name, kind in info.objects.items()
     ]
-    for segment, atoms in (("fact", info.init), ("goal", info.goal[0]), ("not", info.goal[1])):
-        labelled += [((segment, atom[0], ""), atom[1:]) for atom in atoms]
-    return labelled
+    parts = list(conjuncts(info.ground_goal))
+    alternatives = [part for part in parts if not isinstance(part, Literal)]
+    nodes = [each for number, part in enumerate(alternatives) for each in _nodes(part, f"{number}")]
+    labelled += [each for each in nodes if each[0][0] == "node"]
+    labelled += [(("fact", atom[0], ""), atom[1:]) for atom in info.init]
+    for literal in (part for part in parts if isinstance(part, Literal)):
+        labelled.append((("goal" if literal.positive else "not", literal.atom[0], ""), literal.atom[1:]))
+    return labelled + [each for each in nodes if each[0][0] != "node"]
+
+
+def _nodes(part: Condition, node: str) -> Iterator[tuple[Label, tuple[str, ...]]]:
+    """A goal's conjunctions and disjunctions as things of their own, which contain others and literals.
+
+    Their names, `0`, `0 1`, ..., with a blank, are no names of objects.
+    """
+    assert isinstance(part, Conjunction | Disjunction)
+    yield ("node", "and" if isinstance(part, Conjunction) else "or", ""), (f" {node}",)
+    for number, child in enumerate(part.parts):
+        if isinstance(child, Literal):
+            yield ("goal part" if child.positive else "not part", child.atom[0], ""), (f" {node}", *child.atom[1:])
+        else:
+            yield ("within", "", ""), (f" {node} {number}", f" {node}")
+            yield from _nodes(child, f"{node} {number}")
 
 
 class _Structure:

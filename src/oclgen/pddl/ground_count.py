@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from oclgen.interfaces import Atom
+from oclgen.pddl.conditions import Literal, conjuncts
 from oclgen.pddl.model import Operator, ProblemInfo
 
 MOST_ROWS = 200_000
@@ -31,8 +32,8 @@ def ground_action_bound(info: ProblemInfo) -> int:
 def count(operator: Operator, info: ProblemInfo, facts: Facts) -> int:
     """The ground actions of one operator: joins of its static preconditions, times the parameters that none binds."""
     members = {name: info.members(types) for name, types in zip(operator.parameters, operator.types, strict=True)}
-    static = [each.atom for each in operator.precondition if each.positive and each.atom[0] != "="]
-    waiting = [atom for atom in static if atom[0] in info.domain.static_predicates]
+    literals = [each for each in conjuncts(operator.precondition) if isinstance(each, Literal) and each.positive]
+    waiting = [each.atom for each in literals if each.atom[0] in info.domain.static_predicates]
     total = 1
     while waiting:
         bound: tuple[str, ...] = ()

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from oclgen.interfaces import Atom
+from oclgen.pddl.conditions import Condition, Effect, Literal, Types, conjuncts, quantifiers
+from oclgen.pddl.grounding import Grounder, ground_literals
 
 ROOT_TYPE = "object"
 
@@ -14,19 +16,11 @@ class Signature:
     """A predicate or function: for each argument the types it may have (several for `either`)."""
 
     name: str
-    types: tuple[tuple[str, ...], ...]
+    types: Types
 
     @property
     def arity(self) -> int:
         return len(self.types)
-
-
-@dataclass(frozen=True, slots=True)
-class Literal:
-    """An atom over variables and objects that must be true or false; `("=", a, b)` is equality."""
-
-    atom: Atom
-    positive: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +29,9 @@ class Operator:
 
     name: str
     parameters: tuple[str, ...]
-    types: tuple[tuple[str, ...], ...]
-    precondition: tuple[Literal, ...]
-    effect: tuple[Literal, ...]
+    types: Types
+    precondition: Condition
+    effects: tuple[Effect, ...]
     costs: tuple[float | Atom, ...]
 
     @property
@@ -59,8 +53,18 @@ class DomainInfo:
     @cached_property
     def static_predicates(self) -> frozenset[str]:
         """Predicates that no operator changes."""
-        changed = {literal.atom[0] for operator in self.operators.values() for literal in operator.effect}
-        return frozenset(self.predicates) - changed
+        effects = (effect for operator in self.operators.values() for effect in operator.effects)
+        return frozenset(self.predicates) - {literal.atom[0] for effect in effects for literal in effect.literals}
+
+    @cached_property
+    def variable_types(self) -> tuple[tuple[str, ...], ...]:
+        """The types of the variables of all operators: parameters, quantifiers, effects."""
+        found: list[tuple[str, ...]] = []
+        for operator in self.operators.values():
+            found += [*operator.types, *(types for effect in operator.effects for types in effect.types)]
+            for condition in (operator.precondition, *(effect.condition for effect in operator.effects)):
+                found += [types for part in quantifiers(condition) for types in part.types]
+        return tuple(dict.fromkeys(found))
 
     @cached_property
     def ancestors(self) -> dict[str, frozenset[str]]:
@@ -88,11 +92,42 @@ class ProblemInfo:
     domain: DomainInfo
     objects: dict[str, str]
     init: frozenset[Atom]
-    goal: tuple[frozenset[Atom], frozenset[Atom]]
+    goal_condition: Condition
     values: dict[Atom, float]
     minimizes_cost: bool
 
+    @cached_property
+    def ground_goal(self) -> Condition:
+        """The goal as conjunctions and disjunctions of ground literals."""
+        return Grounder(self.listed, self.init, self.domain.static_predicates).ground(self.goal_condition)
+
+    @cached_property
+    def goal(self) -> tuple[frozenset[Atom], frozenset[Atom]]:
+        """The atoms that the goal wants true and those that it wants false: all of them where `is_conjunctive`,
+        some of them where the goal is a disjunction."""
+        literals = list(ground_literals(self.ground_goal))
+        return (
+            frozenset(literal.atom for literal in literals if literal.positive),
+            frozenset(literal.atom for literal in literals if not literal.positive),
+        )
+
+    @cached_property
+    def is_conjunctive(self) -> bool:
+        """Whether reaching the goal means making all atoms of `goal` true or false."""
+        return all(isinstance(part, Literal) for part in conjuncts(self.ground_goal))
+
+    @cached_property
+    def _listed(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        return {}
+
+    def listed(self, allowed: tuple[str, ...]) -> tuple[str, ...]:
+        """The objects of a type or of a union of types, in the order of their declaration."""
+        known = self._listed.get(allowed)
+        if known is None:
+            known = tuple(name for name, kind in self.objects.items() if self.domain.fits(kind, allowed))
+            self._listed[allowed] = known
+        return known
+
     def members(self, allowed: Iterable[str]) -> frozenset[str]:
-        """The objects of a type or of a union of types."""
-        wanted = frozenset(allowed)
-        return frozenset(name for name, kind in self.objects.items() if self.domain.fits(kind, wanted))
+        """The same as a set."""
+        return frozenset(self.listed(tuple(allowed)))

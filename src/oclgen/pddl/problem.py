@@ -3,13 +3,17 @@
 from pathlib import Path
 
 from oclgen.interfaces import Atom
+from oclgen.pddl.conditions import Condition
 from oclgen.pddl.domain import parse_domain, requirements, single_sections
 from oclgen.pddl.formula import condition
+from oclgen.pddl.grounding import choices, ground_size
 from oclgen.pddl.model import DomainInfo, ProblemInfo
 from oclgen.pddl.names import Scope, applied, declared_objects, name, number
 from oclgen.pddl.source import Group, Node, Source, Word, bad, read_definition, sections, shown, source, unsupported
 
 SECTIONS = frozenset({":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length"})
+MAX_GOAL_SIZE, MAX_ACTION_SIZE = 200_000, 200_000
+"""Atoms of a goal, or of the conditions and effects of one action, once their quantifiers are expanded."""
 REFUSED_SECTIONS = {":constraints": "trajectory constraints (:constraints) are", ":htn": "task networks (:htn) are"}
 
 
@@ -29,15 +33,11 @@ def parse_problem(origin: Source, domain: DomainInfo) -> ProblemInfo:
     objects = _objects(single.get(":objects"), domain)
     scope = {title: (kind,) for title, kind in objects.items()}
     init, values = _init(single[":init"], domain, scope)
-    return ProblemInfo(
-        name(title, "the problem"),
-        domain,
-        objects,
-        init,
-        _goal(single[":goal"], domain, scope),
-        values,
-        _minimizes_cost(single.get(":metric"), domain),
-    )
+    goal = _goal(single[":goal"], domain, scope)
+    minimizes_cost = _minimizes_cost(single.get(":metric"), domain)
+    info = ProblemInfo(name(title, "the problem"), domain, objects, init, goal, values, minimizes_cost)
+    _check_sizes(info, single[":goal"])
+    return info
 
 
 def _same_domain(group: Group, domain: DomainInfo) -> None:
@@ -92,16 +92,24 @@ def _assignment(group: Group, domain: DomainInfo, scope: Scope) -> tuple[Atom, f
     return applied(group[1], "function", domain.functions, scope, domain), value
 
 
-def _goal(group: Group, domain: DomainInfo, scope: Scope) -> tuple[frozenset[Atom], frozenset[Atom]]:
+def _goal(group: Group, domain: DomainInfo, scope: Scope) -> Condition:
     if len(group) != 2:
         raise bad(group, f"expected (:goal CONDITION), not {shown(group)}")
-    literals = condition(group[1], domain, scope)
-    if any(literal.atom[0] == "=" for literal in literals):
-        raise unsupported(group, "equality between objects in the goal is")
-    return (
-        frozenset(literal.atom for literal in literals if literal.positive),
-        frozenset(literal.atom for literal in literals if not literal.positive),
-    )
+    return condition(group[1], domain, scope)
+
+
+def _check_sizes(info: ProblemInfo, goal: Group) -> None:
+    """Refuse quantifiers whose expansion would take for ever, here, so that all readers agree."""
+    count = len(info.objects)
+    if ground_size(info.goal_condition, info.listed) > MAX_GOAL_SIZE:
+        raise unsupported(goal, f"a goal with such quantifiers over {count} objects is")
+    for operator in info.domain.operators.values():
+        size = ground_size(operator.precondition, info.listed)
+        for effect in operator.effects:
+            each = ground_size(effect.condition, info.listed) + len(effect.literals)
+            size += choices(effect.types, info.listed) * each
+        if size > MAX_ACTION_SIZE:
+            raise unsupported(goal, f"action {operator.name} with such quantifiers over {count} objects is")
 
 
 def _minimizes_cost(group: Group | None, domain: DomainInfo) -> bool:

@@ -18,6 +18,7 @@ from oclgen.pddl.ground_count import ground_action_bound
 from oclgen.pddl.model import ProblemInfo
 from oclgen.pddl.normal_form import NormalForm, normal_form
 from oclgen.pddl.problem import parse_problem
+from oclgen.pddl.rules import TooManyBindings
 from oclgen.pddl.source import source
 
 MAX_CACHED_ACTIONS = 1_000_000
@@ -45,6 +46,8 @@ class PddlTask:
         self._check_size(file)
         try:
             self._load(normal_form(info))
+        except TooManyBindings:
+            raise UnsupportedError(self._too_many(file, "conditions")) from None
         except (RuntimeError, ValueError, IndexError, MemoryError) as error:
             first_line = str(error).strip().partition("\n")[0]
             raise PddlError(f"{file}:1: pymimir refuses this problem: {first_line}") from None
@@ -52,9 +55,10 @@ class PddlTask:
     def _check_size(self, name: str) -> None:
         pairs = sum(sum(map(len, members)) ** 2 for members in self._allowed.values())
         if pairs > MAX_PAIRS:
-            raise UnsupportedError(
-                f"{name}:1: {len(self.objects)} objects are too many for the actions of {self.domain_name}"
-            )
+            raise UnsupportedError(self._too_many(name, "actions"))
+
+    def _too_many(self, name: str, what: str) -> str:
+        return f"{name}:1: {len(self.objects)} objects are too many for the {what} of {self.domain_name}"
 
     def _describe(self, info: ProblemInfo) -> None:
         self.name = info.name
@@ -66,7 +70,7 @@ class PddlTask:
         self.static_predicates = info.domain.static_predicates
         self.static_atoms = frozenset(atom for atom in info.init if atom[0] in self.static_predicates)
         self.goal = info.goal
-        self._static_goal_holds = all(
+        self._static_goal_holds = not info.is_conjunctive or all(
             (atom in self.static_atoms) is wanted
             for wanted, atoms in zip((True, False), info.goal, strict=True)
             for atom in atoms
@@ -92,10 +96,13 @@ class PddlTask:
         objects = self._problem.get_problem_and_domain_objects()
         self._mimir_objects = {form.objects[each.get_name()]: each for each in objects}
         actions = self._problem.get_domain().get_actions()
-        self._mimir_operators = {form.operators[each.get_name()]: each for each in actions}
+        self._mimir_operators: dict[str, list[object]] = {}
+        for each in actions:
+            self._mimir_operators.setdefault(form.operators[each.get_name()], []).append(each)
+        self._has_copies = len(actions) > len(self._mimir_operators)
         self._atom_names: list[Atom | None] = []
         self._action_names: dict[int, Action] = {}
-        self._ground: dict[Action, object | None] = {}
+        self._ground: dict[Action, tuple[object, ...]] = {}
         self._grounded_facts: dict[Action, GroundAction] = {}
         self._known: dict[State, Sequence[Action]] = {}
         self.initial_state: State = repository.get_or_create_initial_state()[0]
@@ -125,16 +132,17 @@ class PddlTask:
             if action is None:
                 action = names[index] = self._named(ground)
             found.append(action)
-        return tuple(sorted(found))
+        return tuple(sorted(set(found) if self._has_copies else found))
 
     def apply(self, state: State, action: Action) -> State | None:
         try:
-            ground = self._ground[action]
+            copies = self._ground[action]
         except KeyError:
-            ground = self._grounded(action)
-        if ground is None or not search.is_applicable(ground, state):
-            return None
-        return cast(State, self._successor(state, ground, 0.0)[0])
+            copies = self._grounded(action)
+        for ground in copies:
+            if search.is_applicable(ground, state):
+                return cast(State, self._successor(state, ground, 0.0)[0])
+        return None
 
     def atoms(self, state: State) -> list[Atom]:
         """The atoms of a state that actions can change; static ones are in `static_atoms`. In no special order."""
@@ -149,6 +157,11 @@ class PddlTask:
             found.append(atom)
         return found
 
+    @property
+    def follows_facts(self) -> bool:
+        """Not where conditions were compiled into rules, or operators into copies."""
+        return not self._form.has_rules and not self._has_copies
+
     def facts(self, state: State) -> Facts:
         return frozenset(state.get_fluent_atoms())  # type: ignore[attr-defined]
 
@@ -157,7 +170,7 @@ class PddlTask:
         if known is None:
             if len(self._grounded_facts) >= MAX_CACHED_ACTIONS:
                 self._grounded_facts.clear()
-            known = self._grounded_facts[action] = ground_facts(self._grounded(action))
+            known = self._grounded_facts[action] = ground_facts(self._grounded(action)[0])
         return known
 
     @cached_property
@@ -184,7 +197,9 @@ class PddlTask:
         """The state that applicable actions lead to from the start, as another state repository has it."""
         state = repository.get_or_create_initial_state()[0]  # type: ignore[attr-defined]
         for action in actions:
-            state = repository.get_or_create_successor_state(state, self._grounded(action), 0.0)[0]  # type: ignore[attr-defined]
+            copies = self._grounded(action)
+            ground = next(each for each in copies if search.is_applicable(each, state))
+            state = repository.get_or_create_successor_state(state, ground, 0.0)[0]  # type: ignore[attr-defined]
         return state
 
     def _named(self, ground: object) -> Action:
@@ -198,16 +213,17 @@ class PddlTask:
         predicate = self._form.predicates[atom.get_predicate().get_name()]
         return (predicate, *(self._form.objects[each.get_name()] for each in atom.get_objects()))
 
-    def _grounded(self, action: Action) -> object | None:
-        """pymimir's form of an action, or None where name, number of arguments or types are wrong."""
+    def _grounded(self, action: Action) -> tuple[object, ...]:
+        """pymimir's forms of an action: none where name, number of arguments or types are wrong, several where a
+        disjunctive precondition was split."""
         if len(self._ground) >= MAX_CACHED_ACTIONS:
             self._ground.clear()
-        ground = None
+        copies: tuple[object, ...] = ()
         if self._well_formed(action):
             binding = formalism.ObjectList([self._mimir_objects[argument] for argument in action[1:]])
-            ground = self._problem.ground(self._mimir_operators[action[0]], binding)
-        self._ground[action] = ground
-        return ground
+            copies = tuple(self._problem.ground(each, binding) for each in self._mimir_operators.get(action[0], ()))
+        self._ground[action] = copies
+        return copies
 
     def _well_formed(self, action: Action) -> bool:
         allowed = self._allowed.get(action[0]) if action else None

@@ -1,16 +1,17 @@
 """An independent validator: sets of atoms and the definition of PDDL, no code of the successor generator.
 
-An action's preconditions must hold in the state before it; then its deletes go and its adds come, so an
-atom that an action both deletes and adds is true afterwards.
+It reads conditions and effects off the syntax tree of the user's files (`evaluation`), never off a compiled form.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from oclgen.interfaces import Action, Atom
-from oclgen.pddl.model import Literal, Operator, ProblemInfo
+from oclgen.pddl.evaluation import advance, broken_part, operator_binding, spelled
+from oclgen.pddl.grounding import Binding, bound
+from oclgen.pddl.model import Operator, ProblemInfo
 from oclgen.pddl.problem import read_problem
 
 
@@ -55,10 +56,10 @@ class Validator:
         for number, action in enumerate(plan, 1):
             try:
                 cost += self._advance(state, action)
-            except BrokenStep as broken:
-                return Verdict(False, len(plan), number, f"step {number} {spelled(action)}: {broken}")
-        for reason in self._open_goals(state):
-            return Verdict(False, len(plan), None, reason)
+            except BrokenStep as fault:
+                return Verdict(False, len(plan), number, f"step {number} {spelled(action)}: {fault}")
+        if broken := self.open_goal(state):
+            return Verdict(False, len(plan), None, f"goal {broken} does not hold at the end")
         return Verdict(True, len(plan), value=cost if self.info.minimizes_cost else len(plan))
 
     def states(self, plan: Sequence[Action]) -> list[frozenset[Atom]]:
@@ -94,39 +95,18 @@ class Validator:
         if fault := self.malformed(action):
             raise BrokenStep(fault)
         operator = self.info.domain.operators[action[0]]
-        binding = dict(zip(operator.parameters, action[1:], strict=True))
-        for literal in operator.precondition:
-            if not _holds(literal, state, binding):
-                wanted = spelled(_bound(literal.atom, binding))
-                raise BrokenStep(f"precondition {wanted if literal.positive else f'(not {wanted})'} does not hold")
-        changes = [(literal.positive, _bound(literal.atom, binding)) for literal in operator.effect]
-        state.difference_update(atom for positive, atom in changes if not positive)
-        state.update(atom for positive, atom in changes if positive)
+        binding = operator_binding(operator, action)
+        if broken := broken_part(operator.precondition, state, binding, self.info.listed):
+            raise BrokenStep(f"precondition {broken} does not hold")
+        advance(self.info, state, action)
         return self._cost(operator, binding)
 
-    def _cost(self, operator: Operator, binding: dict[str, str]) -> float:
+    def _cost(self, operator: Operator, binding: Binding) -> float:
         total = 0.0
         for amount in operator.costs:
-            total += self.info.values.get(_bound(amount, binding), 0.0) if isinstance(amount, tuple) else amount
+            total += self.info.values.get(bound(amount, binding), 0.0) if isinstance(amount, tuple) else amount
         return total
 
-    def _open_goals(self, state: set[Atom]) -> Iterator[str]:
-        positive, negative = self.info.goal
-        for atom in sorted(positive - state):
-            yield f"goal {spelled(atom)} does not hold at the end"
-        for atom in sorted(negative & state):
-            yield f"goal (not {spelled(atom)}) does not hold at the end"
-
-
-def _bound(atom: Atom, binding: dict[str, str]) -> Atom:
-    return (atom[0], *(binding.get(term, term) for term in atom[1:]))
-
-
-def _holds(literal: Literal, state: set[Atom], binding: dict[str, str]) -> bool:
-    atom = _bound(literal.atom, binding)
-    true = atom[1] == atom[2] if atom[0] == "=" else atom in state
-    return true is literal.positive
-
-
-def spelled(atom: Atom | Action) -> str:
-    return f"({' '.join(atom)})"
+    def open_goal(self, state: Set[Atom]) -> str | None:
+        """The first part of the goal that does not hold in a state, static atoms included."""
+        return broken_part(self.info.goal_condition, state, {}, self.info.listed)

@@ -28,7 +28,7 @@ def eliminate_actions(task: Task, plan: Plan, should_stop: Callable[[], bool]) -
 
 def applicable_part(task: Task, state: State, actions: Sequence[Action]) -> list[Action] | None:
     """The actions that are still applicable, each in turn, if they lead to the goal; else None."""
-    if isinstance(task, FactTask) and not reaches_goal(task, state, actions):
+    if isinstance(task, FactTask) and task.follows_facts and not reaches_goal(task, state, actions):
         return None
     taken = []
     for action in actions:

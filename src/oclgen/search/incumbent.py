@@ -23,7 +23,8 @@ class Incumbent:
         self._context = context
         self._eliminate = settings.eliminate
         self._shortcut = settings.shortcut
-        self._known = KnownStates(context.task, graph) if isinstance(context.task, FactTask) else None
+        task = context.task
+        self._known = KnownStates(task, graph) if isinstance(task, FactTask) and task.follows_facts else None
 
     def improvements(self) -> Iterator[Plan]:
         """Yield the graph's best plan if it is shorter than the incumbent, and every shorter plan made from it."""

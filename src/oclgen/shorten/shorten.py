@@ -97,7 +97,7 @@ class Shortening:
             state = self.task.apply(state, action)
         atoms = {*self.task.atoms(state), *self.task.static_atoms}
         rest = plan[window.last :]
-        form = window_problem(self.task.info, atoms, rest)
+        form = window_problem(self.task.info, atoms, plan[window.first : window.last], rest)
         best, ending = self.classical(form.domain, form.problem, WindowBudget(seconds, self.budget))
         if best is not None and len(best) < len(window):
             add_plan(self.graph, self.task, (*plan[: window.first], *named(form, best), *rest))

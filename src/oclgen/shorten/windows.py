@@ -1,18 +1,19 @@
 """Windows of a plan as problems of their own, for a classical planner to solve in fewer steps.
 
-The window's problem starts in the state before it and asks only for what the rest of the plan needs: the goal
-regressed through the actions after the window. So a new window need not end in the same state as the old one.
+The window's problem starts in the state before it and asks only for what the rest of the plan needs
+(`oclgen.pddl.reasons`). So a new window need not end in the same state as the old one.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from oclgen.interfaces import Action, Atom, Plan
+from oclgen.pddl.conditions import Conjunction
+from oclgen.pddl.evaluation import advance
 from oclgen.pddl.model import ProblemInfo
-from oclgen.pddl.normal_form import NormalForm, normal_form
-
-Condition = tuple[frozenset[Atom], frozenset[Atom]]
-"""Atoms that must be true and atoms that must be false."""
+from oclgen.pddl.normal_form import NormalForm, plain_form
+from oclgen.pddl.reasons import needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +38,14 @@ def windows(length: int, size: int) -> Iterator[Window]:
             return
 
 
-def window_problem(info: ProblemInfo, state: Iterable[Atom], rest: Plan) -> NormalForm:
-    """The problem of getting from a state to where the rest of a plan can follow and ends at the goal."""
-    return normal_form(replace(info, init=frozenset(state), goal=regress(info, rest)))
-
-
-def regress(info: ProblemInfo, plan: Plan) -> Condition:
-    """What must hold before a plan so that it can be followed and reaches the goal."""
-    positive, negative = map(set, info.goal)
-    for action in reversed(plan):
-        operator = info.domain.operators[action[0]]
-        binding = dict(zip(operator.parameters, action[1:], strict=True))
-        effects = [(literal.positive, bound(literal.atom, binding)) for literal in operator.effect]
-        added = {atom for is_added, atom in effects if is_added}
-        positive -= added
-        negative -= {atom for is_added, atom in effects if not is_added} - added
-        for literal in operator.precondition:
-            if literal.atom[0] != "=":
-                (positive if literal.positive else negative).add(bound(literal.atom, binding))
-    return frozenset(positive), frozenset(negative)
-
-
-def bound(atom: Atom, binding: dict[str, str]) -> Atom:
-    return (atom[0], *(binding.get(term, term) for term in atom[1:]))
+def window_problem(info: ProblemInfo, state: Iterable[Atom], window: Plan, rest: Plan) -> NormalForm:
+    """The problem of getting from a state to where the rest of a plan can follow and ends at the goal, as the steps of
+    the window do."""
+    after = set(state)
+    for action in window:
+        advance(info, after, action)
+    wanted = sorted(needed(info, after, rest), key=attrgetter("atom"))
+    return plain_form(replace(info, init=frozenset(state), goal_condition=Conjunction(tuple(wanted))))
 
 
 def named(form: NormalForm, plan: Plan) -> Plan:

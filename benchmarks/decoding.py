@@ -1,8 +1,7 @@
 """Restricted decoding with and without reading forced tokens at once, same states and weights, turn by turn in one run.
 
 Ten rollouts of 50 tokens from the start of fresh problems of each domain, shipped models; tokens a second, best
-turn of each, and the median of the ratios of turns taken side by side. `share` is that of tokens that were choices. A
-model of choices never reads the others, so there is nothing to compare.
+turn of each, and the median of the ratios of turns taken side by side. `share` is that of tokens that were choices.
 
     OMP_NUM_THREADS=1 python benchmarks/decoding.py [--repeats 5]
 """
@@ -13,12 +12,10 @@ import statistics
 import time
 from unittest import mock
 
-from oclgen.checkpoint import read_settings
 from oclgen.domains import catalog
 from oclgen.inference import sampling
-from oclgen.inference.checkpoint_policy import checkpoint_policy
-from oclgen.inference.policy import ModelPolicy
 from oclgen.inference.rollout import Draft
+from oclgen.loaded_model import CountingPolicy, ModelUse, load_model
 from oclgen.model_folders import find_model
 from oclgen.pddl.domain import read_domain
 from oclgen.pddl.task import PddlTask
@@ -26,14 +23,14 @@ from oclgen.pddl.task import PddlTask
 PROBLEMS, SAMPLES, TOKENS = 5, 10, 50
 
 
-def rate(policy: ModelPolicy, tasks: list[PddlTask]) -> float:
+def rate(policy: CountingPolicy, tasks: list[PddlTask]) -> float:
     before, start = policy.tokens, time.perf_counter()
     for task in tasks:
         policy.rollouts(task, [task.initial_state], SAMPLES, random.Random(0), max_tokens=TOKENS)
     return (policy.tokens - before) / (time.perf_counter() - start)
 
 
-def share_of_choices(policy: ModelPolicy, tasks: list[PddlTask]) -> float:
+def share_of_choices(policy: CountingPolicy, tasks: list[PddlTask]) -> float:
     """Each sampled token is read by `Sampler._read`, together with those that it forces."""
     before = policy.tokens
     with mock.patch.object(sampling.Sampler, "_read", autospec=True, side_effect=sampling.Sampler._read) as read:
@@ -50,11 +47,8 @@ def main() -> None:
         spec = catalog.load(name)
         drawn = [catalog.draw(spec, 0, index, {}).text for index in range(PROBLEMS)]
         tasks = [PddlTask(spec.domain_text, text) for text in drawn]
-        folder = find_model(read_domain(spec.domain_text)) / "policy"
-        if read_settings(folder / "settings.json").plans == "choices":
-            print(f"{name:12} writes choices only")
-            continue
-        policy = checkpoint_policy(folder, decoding="applicable")
+        model = load_model(find_model(read_domain(spec.domain_text)))
+        policy = model.policy(ModelUse(decoding="applicable"))
         turns = []
         for _ in range(repeats + 1):  # the first one is not counted
             forced = rate(policy, tasks)

@@ -29,7 +29,7 @@ from oclgen.checkpoint import FORMAT, Checkpoint, ModelSettings, tensor_shapes
 from oclgen.encoding.vocabulary import ACTIONS, Pool, Symbol, Vocabulary
 from oclgen.inference.kernel import load_kernel
 from oclgen.inference.native import NativePolicyEngine
-from oclgen.inference.native_heuristic import native_heuristic_engine
+from oclgen.inference.native_heuristic import NativeHeuristicEngine
 
 PROMPT, NEW, SAMPLES, STATES, MAX_COST = 80, 200, 10, 32, 150
 VOCABULARY = Vocabulary(
@@ -210,7 +210,7 @@ def check(engine: NativePolicyEngine, model: GPT2LMHeadModel, prompt: Any, seque
 
 def compare_heuristics(shape: Shape, repeats: int) -> dict[str, float]:
     source = checkpoint(shape, "heuristic")
-    engine, model = native_heuristic_engine(source), bert(source)
+    engine, model = NativeHeuristicEngine(source), bert(source)
     rng = np.random.default_rng(2)
     prompts = [rng.integers(0, VOCABULARY.size, (PROMPT, 1), np.int32) for _ in range(STATES)]
     batch = torch.tensor(np.stack(prompts)[:, :, 0], dtype=torch.long)

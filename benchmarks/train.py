@@ -5,8 +5,8 @@
 Both sides train the `words` policy on Blocksworld (3 to 25 blocks, windows of 24 actions). The Trainer does what its
 documentation shows: tokenised examples in random order, padded to the longest of their batch, labels only on the plan.
 Rounds alternate, and seconds are of processor time, so other work on the machine hits both sides alike. Also printed:
-the share of a step that batch preparation takes, for this model and for the `atoms` and `relational` ones that
-configs/cpu trains; it should stay below 5 %.
+the share of a step that batch preparation takes, for this model and for the `relational` one that configs/cpu
+trains; it should stay below 5 %.
 """
 
 import argparse
@@ -164,9 +164,8 @@ def compare(data: Path, folder: Path, steps: int, rounds: int) -> dict[str, Any]
     theirs = Theirs(sequences(training.validation()), training.vocabulary.size, folder)
     mean = sum(len(example["input_ids"]) for example in theirs.examples) / len(theirs.examples)
     ours = Own(settings(data, "words", "adamw", int(BATCH * mean)), folder)
-    small = Own(settings(data, "atoms", "muon", 6000), folder)
     relational = Own(relational_settings(data), folder)
-    own = {"words": ours, "atoms": small, "relational": relational}
+    own = {"words": ours, "relational": relational}
     sides = {"trainer": theirs.steps, **{f"oclgen_{name}": side.steps for name, side in own.items()}}
     totals = {name: [0.0, 0.0] for name in sides}
     for side in sides.values():

@@ -18,33 +18,19 @@ train() { # kind, run, then more options
     oclgen train "$kind" --config "configs/cpu/$kind-$domain.toml" --out "$run" "$@"
 }
 
-relational() { # one network with both heads
-    run=runs/relational-$domain
-    train relational "$run" --data "data/$domain"
-    if [ "$domain" = blocksworld ]; then
-        # One loop of self-improvement: search fresh problems with the model, finetune it on its own, shorter plans.
-        base=runs/base-$domain
-        python scripts/ship.py "$run/best" "$base/relational"
-        cp "$shipped/solve.toml" "$base"
-        oclgen data "$domain" --teacher oclgen --model "$base" --out "data/$domain-own" --count 440 --random-seed 21 \
-            --time-limit 2s --memory-limit 4G --val 40 --test 0
-        initial=$run/best
-        run=runs/own-$domain
-        train relational "$run" --data "data/$domain-own" "run.initial=\"$initial\"" 'schedule.time=""' schedule.epochs=80 \
-            optimizer.lr=0.001 optimizer.hidden_lr=0.007 run.validate_every=50 run.validation_examples=40
-    fi
-    python scripts/ship.py "$run/best" "$shipped/relational"
-}
-
-named() { # Labyrinth, until its relational model is as good: two networks, and states beside the optimal plans
-    oclgen detours "data/$domain" --out "data/$domain-detours" --states 10 --walk 12 --time-limit 2s
-    train policy "runs/policy-$domain-young" schedule.time=7m run.validate_every=200 # where the heuristic begins
-    for kind in policy heuristic; do
-        train "$kind" "runs/$kind-$domain"
-        # 57 boards are too few to tell which checkpoint is the best
-        python scripts/ship.py "runs/$kind-$domain/last" "$shipped/$kind"
-    done
-}
-
 oclgen data "$domain" --out "data/$domain" --memory-limit 6G $data
-if [ "$domain" = labyrinth ]; then named; else relational; fi
+run=runs/relational-$domain
+train relational "$run" --data "data/$domain"
+if [ "$domain" = blocksworld ]; then
+    # One loop of self-improvement: search fresh problems with the model, finetune it on its own, shorter plans.
+    base=runs/base-$domain
+    python scripts/ship.py "$run/best" "$base/relational"
+    cp "$shipped/solve.toml" "$base"
+    oclgen data "$domain" --teacher oclgen --model "$base" --out "data/$domain-own" --count 440 --random-seed 21 \
+        --time-limit 2s --memory-limit 4G --val 40 --test 0
+    initial=$run/best
+    run=runs/own-$domain
+    train relational "$run" --data "data/$domain-own" "run.initial=\"$initial\"" 'schedule.time=""' schedule.epochs=80 \
+        optimizer.lr=0.001 optimizer.hidden_lr=0.007 run.validate_every=50 run.validation_examples=40
+fi
+python scripts/ship.py "$run/best" "$shipped/relational"

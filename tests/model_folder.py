@@ -18,7 +18,7 @@ def write_random_model(folder: Path, domain: str) -> Path:
     spec = catalog.load(domain)
     vocabulary = build_vocabulary(read_domain(spec.domain_text), spec.defaults.encoding.as_table())
     for kind in ("policy", "heuristic"):
-        checkpoint = random_checkpoint(kind, "atoms", vocabulary=vocabulary, max_prompt=400)
+        checkpoint = random_checkpoint(kind, vocabulary=vocabulary, max_prompt=2000)
         write_checkpoint(folder / kind, checkpoint, spec.domain_text)
     return folder
 

@@ -15,7 +15,7 @@ from oclgen.errors import InputError
 SETTINGS: dict[str, Any] = {
     "format": 1,
     "kind": "policy",
-    "encoding": "atoms",
+    "encoding": "words",
     "layers": 1,
     "heads": 2,
     "width": 8,
@@ -45,7 +45,7 @@ def write_settings(folder: Path, **changes: Any) -> None:
 
 
 def random_weights() -> dict[str, Any]:
-    settings = ModelSettings("policy", "atoms", 1, 2, 8, 16, 10, max_plan=12)
+    settings = ModelSettings("policy", "words", 1, 2, 8, 16, 10, max_plan=12)
     rng = np.random.default_rng(0)
     return {
         name: rng.normal(size=shape).astype(np.float32) for name, shape in tensor_shapes(settings, VOCABULARY).items()
@@ -76,13 +76,13 @@ def test_loads_a_whole_checkpoint(folder: Path) -> None:
     [
         ({"format": 2}, "another version"),
         ({"kind": "oracle"}, "kind is 'oracle'"),
-        ({"encoding": "letters"}, "encoding is 'letters'"),
+        ({"encoding": "letters"}, "encoding is 'letters', must be words"),
         ({"layers": 0}, "layers is 0"),
         ({"heads": 3}, "width 8 is not a multiple of heads 3"),
         ({"inner": 12}, "block.0.up.weight is 16x8, settings and vocabulary ask for 12x8"),
         ({"layers": 2}, "block.1.norm1.weight is missing"),
         ({"width": None}, "missing"),
-        ({"encoding": "words"}, "position.weight is 12x8, settings and vocabulary ask for 22x8"),
+        ({"max_plan": 13}, "position.weight is 22x8, settings and vocabulary ask for 23x8"),
         ({"kind": "heuristic", "max_cost": 9}, "a policy is needed"),
     ],
 )

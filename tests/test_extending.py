@@ -38,6 +38,7 @@ def test_the_table_names_the_registry_of_each_thing() -> None:
     assert places["a domain"] == []
     assert places["a search method"] == ["src/oclgen/search/__init__.py::METHODS"]
     assert places["a classical planner"] == ["src/oclgen/classical/planners.py::ENTRIES"]
+    assert places["an encoding"] == ["src/oclgen/encoding/kinds.py::ENCODINGS"]
     assert places["a verb"] == ["src/oclgen/cli/__init__.py::VERBS"]
 
 

@@ -29,7 +29,7 @@ ALLOWED = {
     "checkpoint": FOUNDATION | {"support", "encoding"},
     "relational_checkpoint": FOUNDATION | {"pddl", "encoding", "checkpoint"},
     "inference": FOUNDATION | {"pddl", "encoding", "checkpoint", "relational_checkpoint"},
-    "model_folders": TASKS,
+    "model_folders": TASKS | {"encoding"},
     "loaded_model": MODELS | {"model_folders"},
     "shorten": TASKS | {"search", "classical"},
     "method_choice": TASKS | {"search", "classical", "model_folders"},

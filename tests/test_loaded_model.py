@@ -1,6 +1,5 @@
 """A `LoadedModel` reads its checkpoints once, however many solves share it, and a problem is parsed once per solve."""
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -88,17 +87,6 @@ def test_the_record_of_a_solve_names_the_folder_of_its_model(folder: Path) -> No
     assert prepared.model is not None and prepared.model.folder == folder
 
 
-@pytest.mark.parametrize(("plans", "decoding"), [("whole", "free"), ("choices", "applicable")])
-def test_the_decoding_that_a_policy_enforces_is_the_one_on_record(folder: Path, plans: str, decoding: str) -> None:
-    path = folder / "policy" / "settings.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "plans": plans}))
-    prepared = planner.prepare(SPEC.domain_text, blocks(3), model=folder, profile="paper")
-    assert prepared.settings["decoding"] == decoding
-    assert prepared.model_use.decoding == decoding
-
-
 def test_a_decoding_that_is_asked_for_stays(folder: Path) -> None:
-    path = folder / "policy" / "settings.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "plans": "choices"}))
     prepared = planner.prepare(SPEC.domain_text, blocks(3), model=folder, settings={"decoding": "viable"})
     assert prepared.settings["decoding"] == "viable"

@@ -4,31 +4,28 @@ Whatever is broken or does not fit the settings is refused with one line that sa
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from oclgen.encoding.choices import PLANS
+from oclgen.encoding.kinds import WORDS
 from oclgen.encoding.vocabulary import Vocabulary
 from oclgen.errors import InputError
 
 FORMAT = 1
-KINDS = ("policy", "heuristic")
-ENCODINGS = ("atoms", "objects", "words")
-NETWORKS = {"policy": ("gpt2",), "heuristic": ("bert", "gpt2")}
-"""Which networks a kind of model can have; the first is the paper's."""
+KINDS = WORDS.checkpoints
+NETWORKS = {"policy": "gpt2", "heuristic": "bert"}
 NORM_EPSILON = {"gpt2": 1e-5, "bert": 1e-12}
 DTYPES = (np.float32, np.float16)
 
 FloatArray = npt.NDArray[np.float32]
 Shape = tuple[int, ...]
-SEGMENTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,29 +41,44 @@ class ModelSettings:
     max_prompt: int
     max_plan: int = 0  # positions of plan tokens, `<actions>` included (policy)
     max_cost: int = 0  # largest cost-to-go with a class of its own (heuristic)
-    network: str = ""  # a heuristic's: bert, or gpt2: the policy's network, read at the opening token of the plan
-    plans: str = "whole"  # or choices: a policy writes, a heuristic judges only where there is an alternative
     revision: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InputError(f"settings.json: kind is {self.kind!r}, must be one of {', '.join(KINDS)}")
-        if self.encoding not in ENCODINGS:
-            raise InputError(f"settings.json: encoding is {self.encoding!r}, must be one of {', '.join(ENCODINGS)}")
-        if self.plans not in PLANS:
-            raise InputError(f"settings.json: plans is {self.plans!r}, must be one of {', '.join(PLANS)}")
-        if not self.network:
-            object.__setattr__(self, "network", NETWORKS[self.kind][0])
-        if self.network not in NETWORKS[self.kind]:
-            allowed = " or ".join(NETWORKS[self.kind])
-            raise InputError(f"settings.json: the network of a {self.kind} is {self.network!r}, must be {allowed}")
-        limits = ["max_plan"] * (self.network == "gpt2") + ["max_cost"] * (self.kind == "heuristic")
-        for name in ("layers", "heads", "width", "inner", "max_prompt", *limits):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise InputError(f"settings.json: {name} is {value!r}, must be a positive integer")
-        if self.width % self.heads:
-            raise InputError(f"settings.json: width {self.width} is not a multiple of heads {self.heads}")
+        if self.encoding != WORDS.name:
+            raise InputError(f"settings.json: encoding is {self.encoding!r}, must be {WORDS.name}")
+        limit = "max_plan" if self.kind == "policy" else "max_cost"
+        check_sizes(self, ("layers", "heads", "width", "inner", "max_prompt", limit))
+
+    @property
+    def network(self) -> str:
+        return NETWORKS[self.kind]
+
+    @property
+    def positions(self) -> int:
+        """Of prompt and plan together."""
+        return self.max_prompt + (self.max_plan if self.kind == "policy" else 0)
+
+
+class HasHeads(Protocol):
+    """Settings of a network with attention."""
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def heads(self) -> int: ...
+
+
+def check_sizes(settings: HasHeads, names: Iterable[str]) -> None:
+    """Refuse sizes that are no positive integers, and a width that the heads cannot share."""
+    for name in names:
+        value = getattr(settings, name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise InputError(f"settings.json: {name} is {value!r}, must be a positive integer")
+    if settings.width % settings.heads:
+        raise InputError(f"settings.json: width {settings.width} is not a multiple of heads {settings.heads}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +114,16 @@ def require_kind(settings: ModelSettings, kind: str, folder: Path) -> None:
         raise InputError(f"{folder}: this is a {settings.kind}, a {kind} is needed")
 
 
-def read_settings(path: Path) -> ModelSettings:
+def read_format(path: Path) -> dict[str, Any]:
+    """What a settings.json of this format says, not yet checked."""
     values = read_json(path)
     if values.get("format") != FORMAT:
         raise InputError(f"{path}: format {values.get('format')!r} is not {FORMAT}; another version of oclgen wrote it")
+    return values
+
+
+def read_settings(path: Path) -> ModelSettings:
+    values = read_format(path)
     fields = ModelSettings.__dataclass_fields__
     try:
         return ModelSettings(**{name: values[name] for name in fields if values.get(name) is not None})
@@ -176,30 +194,17 @@ def check_shapes(weights: Mapping[str, FloatArray], expected: Mapping[str, Shape
 
 def tensor_shapes(settings: ModelSettings, vocabulary: Vocabulary) -> dict[str, Shape]:
     """Every tensor of such a network."""
-    shapes = embedding_shapes(settings, vocabulary)
+    shapes: dict[str, Shape] = {
+        "token.weight": (vocabulary.size, settings.width),
+        "position.weight": (settings.positions, settings.width),
+    }
     for layer in range(settings.layers):
         shapes |= block_shapes(f"block.{layer}", settings.width, settings.inner)
-    shapes |= norm_shapes("norm" if settings.network == "gpt2" else "embedding_norm", settings.width)
+    shapes |= norm_shapes("norm" if settings.kind == "policy" else "embedding_norm", settings.width)
     if settings.kind == "policy":
         return shapes
     shapes |= linear_shapes("pooler", settings.width, settings.width)
     return shapes | linear_shapes("classifier", settings.max_cost + 1, settings.width)
-
-
-def embedding_shapes(settings: ModelSettings, vocabulary: Vocabulary) -> dict[str, Shape]:
-    width, plans = settings.width, settings.network == "gpt2"
-    tokens: dict[str, Shape] = {"token.weight": (vocabulary.size, width)}
-    if settings.encoding == "words":
-        positions = settings.max_prompt + (settings.max_plan if plans else 0)
-        return tokens | {"position.weight": (positions, width)}
-    shapes: dict[str, Shape] = {
-        "predicate.weight": (len(vocabulary.predicates), width),
-        "argument.weight": (vocabulary.slots, len(vocabulary.objects) + 1, width),
-        "segment.weight": (SEGMENTS, width),
-    }
-    if plans:
-        return shapes | tokens | {"position.weight": (settings.max_plan, width)}
-    return shapes | {"cls": (width,)}
 
 
 def block_shapes(name: str, width: int, inner: int) -> dict[str, Shape]:

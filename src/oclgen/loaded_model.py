@@ -10,14 +10,15 @@ keeps is never written to after loading, so solves in several threads may share 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from oclgen.encoding.kinds import RELATIONAL
 from oclgen.errors import InputError
 from oclgen.interfaces import Heuristic, Policy
-from oclgen.model_folders import RELATIONAL, model_settings
+from oclgen.model_folders import encoding_kind, model_settings
 
 if TYPE_CHECKING:
     from oclgen.checkpoint import Checkpoint
@@ -82,15 +83,6 @@ class LoadedModel:
         engine = self._keep("policy", use.device, lambda: policy_engine(checkpoint, use.device))
         return checkpoint_policy(checkpoint, decoding=use.decoding, temperature=use.temperature, engine=engine)
 
-    def in_force(self, use: ModelUse) -> ModelUse:
-        """`use` with the decoding that the policy enforces: one that writes only choices never decodes freely."""
-        from oclgen.checkpoint import read_settings
-
-        if self.is_relational:
-            return use
-        choices_only = read_settings(self.folder / "policy" / "settings.json").plans == "choices"
-        return replace(use, decoding="applicable") if choices_only and use.decoding == "free" else use
-
     def heuristic(self, use: ModelUse) -> Heuristic:
         """A heuristic for one solve."""
         from oclgen.inference.devices import heuristic_engine
@@ -106,16 +98,16 @@ class LoadedModel:
     @property
     def is_relational(self) -> bool:
         """Whether both models are heads of one network."""
-        return (self.folder / RELATIONAL).is_dir()
+        return encoding_kind(self.folder) == RELATIONAL
 
     def _relational(self, use: ModelUse) -> "RelationalModel":
         from oclgen.inference.devices import relational_model
         from oclgen.relational_checkpoint import load_relational
 
         def load() -> "RelationalModel":
-            return relational_model(load_relational(self.folder / RELATIONAL), use.device, use.threads)
+            return relational_model(load_relational(self.folder / RELATIONAL.name), use.device, use.threads)
 
-        model: RelationalModel = self._keep(RELATIONAL, f"{use.device} {use.threads}", load)
+        model: RelationalModel = self._keep(RELATIONAL.name, f"{use.device} {use.threads}", load)
         return model
 
     def _checkpoint(self, kind: str) -> "Checkpoint":

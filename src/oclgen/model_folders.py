@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from oclgen.domains import catalog
+from oclgen.encoding.kinds import ENCODINGS, WORDS, EncodingKind
 from oclgen.errors import InputError
 from oclgen.pddl.domain import read_domain
 from oclgen.pddl.model import DomainInfo
 from oclgen.support.settings import read_table
 
-RELATIONAL = "relational"
 PRETRAINED = Path(__file__).parent / "pretrained"
 
 
@@ -66,8 +66,13 @@ def model_domain(folder: Path) -> DomainInfo:
 
 def domain_file(folder: Path) -> Path:
     """The domain that a model folder is for."""
-    kind = RELATIONAL if (folder / RELATIONAL).is_dir() else "policy"
-    return folder / kind / "domain.pddl"
+    return folder / encoding_kind(folder).checkpoints[0] / "domain.pddl"
+
+
+def encoding_kind(folder: Path) -> EncodingKind:
+    """The encoding of the checkpoints in a model folder."""
+    held = (each for each in ENCODINGS.values() if (folder / each.checkpoints[0]).is_dir())
+    return next(held, WORDS)
 
 
 def model_settings(folder: Path) -> dict[str, Any]:

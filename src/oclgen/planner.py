@@ -237,7 +237,6 @@ def prepare(
     if profile != "paper":
         layers += [PROFILES[profile], own_settings(loaded)]
     search_settings, use = resolve(LEARNED[method].settings, layers, settings or {})
-    use = loaded.in_force(use) if LEARNED[method].needs_policy else use
     return replace(prepared, model=loaded, search_settings=search_settings, model_use=use)
 
 

@@ -8,23 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oclgen.checkpoint import (
-    FORMAT,
+    Checkpoint,
     FloatArray,
     Shape,
     block_shapes,
     check_shapes,
+    check_sizes,
     linear_shapes,
+    load_checkpoint,
     norm_shapes,
+    read_format,
     read_json,
     read_text,
     read_weights,
 )
 from oclgen.encoding.distances import FAR
+from oclgen.encoding.kinds import RELATIONAL, encoding_of
 from oclgen.encoding.relational import NOISE, Relation, Schema, schema_of
 from oclgen.errors import InputError
 from oclgen.pddl.domain import read_domain
 
-KIND = "relational"
 SIZES = ("width", "heads", "inner", "relation", "encoder_layers", "decoder_layers", "max_plan")
 LEAST_SCALE = 0.3
 """Of the logistic over costs; below it the distribution is one integer."""
@@ -44,16 +47,11 @@ class RelationalSettings:
     relations: tuple[Relation, ...] = ()
     distances: bool = False
     revision: str = ""
-    kind: str = KIND
-    encoding: str = KIND
+    kind: str = RELATIONAL.name
+    encoding: str = RELATIONAL.name
 
     def __post_init__(self) -> None:
-        for name in SIZES:
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise InputError(f"settings.json: {name} is {value!r}, must be a positive integer")
-        if self.width % self.heads:
-            raise InputError(f"settings.json: width {self.width} is not a multiple of heads {self.heads}")
+        check_sizes(self, SIZES)
         if not isinstance(self.distances, bool):
             raise InputError(f"settings.json: distances is {self.distances!r}, must be true or false")
 
@@ -72,6 +70,15 @@ class RelationalCheckpoint:
         return read_text(self.folder / "domain.pddl")
 
 
+AnyCheckpoint = Checkpoint | RelationalCheckpoint
+
+
+def load_any(folder: Path, kind: str | None = None) -> AnyCheckpoint:
+    """The checkpoint in a folder, of whatever encoding; `kind` is what the caller needs it to be."""
+    held = kind or str(read_json(folder / "settings.json").get("kind"))
+    return load_checkpoint(folder, kind) if encoding_of(held).has_vocabulary else load_relational(folder)
+
+
 def load_relational(folder: Path | str) -> RelationalCheckpoint:
     folder = Path(folder)
     if not folder.is_dir():
@@ -85,10 +92,8 @@ def load_relational(folder: Path | str) -> RelationalCheckpoint:
 
 
 def read_relational_settings(path: Path) -> RelationalSettings:
-    values = read_json(path)
-    if values.get("format") != FORMAT:
-        raise InputError(f"{path}: format {values.get('format')!r} is not {FORMAT}; another version of oclgen wrote it")
-    if values.get("kind") != KIND:
+    values = read_format(path)
+    if values.get("kind") != RELATIONAL.name:
         raise InputError(f"{path}: this is a {values.get('kind')}, a relational model is needed")
     fields = RelationalSettings.__dataclass_fields__
     if missing := [name for name in (*SIZES, "relations", "distances") if name not in values]:

@@ -39,7 +39,7 @@ def words(folder: Path, scratch: Path, repetitions: int) -> BatchStream:
     save_arrays(repeat(open_store(data, "train", vocabulary), repetitions), scratch / "store")
     store = load_arrays(Store, scratch / "store")
     assert store.longest_plan(0) > 0
-    return Examples(store, vocabulary, BatchSettings("policy", "words", tokens=4000))
+    return Examples(store, vocabulary, BatchSettings("policy", tokens=4000))
 
 
 def relational(folder: Path, scratch: Path, repetitions: int) -> BatchStream:

@@ -10,15 +10,11 @@ import pytest
 
 from oclgen.data import arrays, dataset, replayed
 from oclgen.data.arrays import array_names
-from oclgen.data.example_store import Store, build_store, open_store
-from oclgen.data.examples import BatchSettings, Examples
+from oclgen.data.example_store import Store, atom_row, build_store, open_store
 from oclgen.domains import catalog
-from oclgen.encoding import Binding, Vocabulary, build_vocabulary, load
-from oclgen.encoding.vocabulary import END
+from oclgen.encoding import Binding, Vocabulary, build_vocabulary
 from oclgen.errors import InputError
-from oclgen.inference.rollout import Draft, Grammar
 from oclgen.pddl.domain import read_domain
-from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.task import PddlTask
 from tests.data.walked_data import solved_row
 
@@ -68,54 +64,11 @@ def test_a_store_holds_the_solved_problems_of_its_split(tmp_path: Path) -> None:
     assert store.refused == 0
 
 
-def test_a_store_of_choices_holds_what_restricted_decoding_would_have_asked_for(tmp_path: Path) -> None:
-    rows = [row(number, 4) for number in range(8)]
-    store = build_store(stored(tmp_path / "data", rows), "train", vocabulary(), plans="choices")
-    for i, each in enumerate(rows):
-        task, plan = PddlTask(SPEC.domain_text, each.problem), parse_plan(each.plan, each.name)
-        kept = store.plan[store.plan_begin[i] : store.plan_begin[i + 1]].tolist()
-        first = store.step_token[store.step_begin[i] : store.step_begin[i + 1]].tolist()
-        grammar = blocks_grammar(task)
-        draft = Draft(grammar, grammar.reached(task.initial_state), True, None)
-        for step, action in enumerate(plan):
-            if draft.ended:
-                break  # the walk came to its goal before its end
-            asked = []
-            for token in grammar.tokens(action):
-                if draft.forced is None:
-                    asked.append(token)
-                draft.extend(token, 1.0)
-            assert asked == kept[first[step] : first[step + 1]]
-        assert kept[first[-1] :] == [END]
-
-
-def blocks_grammar(task: PddlTask) -> Grammar:
-    words = vocabulary()
-    binding = Binding(words, task.objects)
-    operators = {words.first_operator + i: (each.name, each.arity) for i, each in enumerate(words.operators)}
-    return Grammar(task, operators, binding.object, lambda action: load("atoms", words).action(action, binding))
-
-
-def test_examples_of_choices_begin_at_a_choice_and_fit_the_positions(tmp_path: Path) -> None:
-    store = build_store(stored(tmp_path / "data", [row(n, 4) for n in range(30)]), "train", vocabulary(), 1, "choices")
-    settings = BatchSettings("policy", "atoms", tokens=500, positions=4)
-    epoch = Examples(store, vocabulary(), settings).epoch(0)
-    step = store.step_begin[:-1] + epoch.offset
-    asked = store.step_token[step + 1] > store.step_token[step]
-    assert (asked | (epoch.offset == store.length - 1)).all() and asked.any()
-    assert epoch.plan_len.min() >= 1 and epoch.plan_len.max() == 4
-
-
-def test_a_heuristic_of_choices_learns_goals_and_states_with_a_choice(tmp_path: Path) -> None:
-    rows = [row(number, 4) for number in range(30)]
-    store = build_store(stored(tmp_path / "data", rows), "train", vocabulary(), 1, "choices")
-    examples = Examples(store, vocabulary(), BatchSettings("heuristic", "atoms", tokens=500))
-    epochs = [examples.epoch(number) for number in range(5)]
-    offset = np.concatenate([epoch.offset for epoch in epochs])
-    step = np.tile(store.step_begin[:-1], 5) + offset
-    left = np.tile(store.length, 5) - offset
-    asked = np.append(np.diff(store.step_token) > 0, False)[step]
-    assert (asked | (left <= 1)).all() and asked.any() and (left == 0).any()
+def test_an_atom_is_a_row_of_predicate_segment_and_shifted_arguments() -> None:
+    binding = Binding(vocabulary(), {"b1": "object", "b2": "object"})
+    on, arm_empty = (vocabulary().predicate_indices[name] for name in ("on", "arm-empty"))
+    assert atom_row(("on", "b2", "b1"), 2, binding) == [on, 2, 2, 1]
+    assert atom_row(("arm-empty",), 0, binding) == [arm_empty, 0, 0, 0]
 
 
 def test_several_processes_build_the_same_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

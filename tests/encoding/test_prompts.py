@@ -1,4 +1,4 @@
-"""Prompts and plans of all encodings: exact, canonical, and laid out as documented."""
+"""Prompts and plans of words: exact, canonical, and laid out as documented."""
 
 import random
 
@@ -8,14 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oclgen.domains import catalog
-from oclgen.encoding import Binding, Vocabulary, bind, build_vocabulary, load
-from oclgen.encoding.vocabulary import END
-from oclgen.errors import InputError
+from oclgen.encoding import Binding, Vocabulary, WordsEncoding, bind, build_vocabulary
+from oclgen.encoding.vocabulary import BEGIN, END, GOAL, NOT
+from oclgen.interfaces import Atom
 from oclgen.pddl.domain import read_domain
 from oclgen.pddl.task import PddlTask
 from tests.encoding.worlds import World, worlds
-
-each = pytest.mark.parametrize("name", ["atoms", "objects", "words"])
 
 TOWERS = {"b1": "object", "b2": "object"}
 TOWERS_STATE = [("on", "b1", "b2"), ("clear", "b1"), ("on-table", "b2"), ("arm-empty",)]
@@ -27,25 +25,50 @@ def blocksworld() -> Vocabulary:
     return build_vocabulary(read_domain(spec.domain_text), spec.defaults.encoding.as_table())
 
 
+Goal = tuple[frozenset[Atom], frozenset[Atom]]
+
+
+def decoded(prompt: np.ndarray, binding: Binding) -> tuple[frozenset[Atom], Goal]:
+    """The state and the goal that a prompt stands for."""
+    words = prompt[:, 0].tolist()
+    middle = words.index(GOAL)
+    assert words[0] == BEGIN
+    state, none = decoded_atoms(words[1:middle], binding)
+    assert not none
+    return state, decoded_atoms(words[middle + 1 :], binding)
+
+
+def decoded_atoms(words: list[int], binding: Binding) -> Goal:
+    """The atoms, and those that follow `<not>`."""
+    vocabulary = binding.vocabulary
+    found: tuple[set[Atom], set[Atom]] = (set(), set())
+    while words:
+        negative = words[0] == NOT
+        words = words[negative:]
+        predicate = vocabulary.predicates[words[0] - vocabulary.first_predicate]
+        names = [binding.object[word] for word in words[1 : 1 + predicate.arity]]
+        found[negative].add((predicate.name, *names))
+        words = words[1 + predicate.arity :]
+    return frozenset(found[0]), frozenset(found[1])
+
+
 def texts(vocabulary: Vocabulary, ids: np.ndarray) -> list[str]:
     return [vocabulary.tokens[i] for i in ids.ravel()]
 
 
-@each
 @given(world=worlds())
-def test_decoding_a_prompt_gives_back_state_and_goal(name: str, world: World) -> None:
-    encoding = load(name, world.vocabulary)
+def test_decoding_a_prompt_gives_back_state_and_goal(world: World) -> None:
+    encoding = WordsEncoding(world.vocabulary)
     binding = world.binding()
     prompt = encoding.prompt(world.state, world.goal, binding)
     assert prompt.dtype == np.int32
-    assert prompt.shape[1] == encoding.columns
-    assert encoding.decode_prompt(prompt, binding) == (world.state, world.goal)
+    assert prompt.shape[1] == 1
+    assert decoded(prompt, binding) == (world.state, world.goal)
 
 
-@each
 @given(world=worlds(), rng=st.randoms(use_true_random=False))
-def test_equal_states_give_equal_prompts_in_any_order(name: str, world: World, rng: random.Random) -> None:
-    encoding = load(name, world.vocabulary)
+def test_equal_states_give_equal_prompts_in_any_order(world: World, rng: random.Random) -> None:
+    encoding = WordsEncoding(world.vocabulary)
     shuffled = [sorted(atoms) for atoms in (world.state, *world.goal)]
     for atoms in shuffled:
         rng.shuffle(atoms)
@@ -54,29 +77,26 @@ def test_equal_states_give_equal_prompts_in_any_order(name: str, world: World, r
     assert np.array_equal(encoding.prompt(world.state, world.goal, world.binding()), again)
 
 
-@each
 @given(world=worlds())
-def test_prompt_rows_adds_static_atoms_and_goal_from_the_binding(name: str, world: World) -> None:
-    encoding = load(name, world.vocabulary)
+def test_prompt_rows_adds_static_atoms_and_goal_from_the_binding(world: World) -> None:
+    encoding = WordsEncoding(world.vocabulary)
     binding = world.binding()
     fast = encoding.prompt_rows(world.state - world.static_atoms, binding)
     assert np.array_equal(fast, encoding.prompt(world.state, world.goal, binding))
 
 
-@each
 @given(world=worlds())
-def test_decoding_a_plan_gives_back_its_actions(name: str, world: World) -> None:
-    encoding = load(name, world.vocabulary)
+def test_decoding_a_plan_gives_back_its_actions(world: World) -> None:
+    encoding = WordsEncoding(world.vocabulary)
     binding = world.binding()
     ids = encoding.plan(world.plan, binding)
     assert ids[-1] == END
     assert encoding.decode_plan(ids, binding) == world.plan
 
 
-@each
 @given(world=worlds(), data=st.data())
-def test_decoding_any_tokens_gives_a_list_of_whole_actions(name: str, world: World, data: st.DataObject) -> None:
-    encoding = load(name, world.vocabulary)
+def test_decoding_any_tokens_gives_a_list_of_whole_actions(world: World, data: st.DataObject) -> None:
+    encoding = WordsEncoding(world.vocabulary)
     binding = world.binding()
     ids = data.draw(st.lists(st.integers(0, world.vocabulary.size - 1), max_size=30))
     plan = encoding.decode_plan(ids, binding)
@@ -86,58 +106,37 @@ def test_decoding_any_tokens_gives_a_list_of_whole_actions(name: str, world: Wor
 
 def test_words_follow_the_layout_of_the_paper() -> None:
     vocabulary = blocksworld()
-    encoding = load("words", vocabulary)
+    encoding = WordsEncoding(vocabulary)
     prompt = encoding.prompt(TOWERS_STATE, TOWERS_GOAL, Binding(vocabulary, TOWERS))
     facts = "clear b1 on-table b2 arm-empty on b1 b2"
     assert " ".join(texts(vocabulary, prompt)) == f"<begin> {facts} <goal> on b2 b1 <not> holding b1"
 
 
-def test_atoms_have_one_row_each_with_predicate_segment_and_shifted_arguments() -> None:
-    vocabulary = blocksworld()
-    prompt = load("atoms", vocabulary).prompt(TOWERS_STATE, TOWERS_GOAL, Binding(vocabulary, TOWERS))
-    clear, on_table, arm_empty, holding, on = range(5)
-    assert prompt.tolist() == [
-        [clear, 0, 1, 0],
-        [on_table, 0, 2, 0],
-        [arm_empty, 0, 0, 0],
-        [on, 0, 1, 2],
-        [on, 1, 2, 1],
-        [holding, 2, 1, 0],
-    ]
-
-
 def test_a_plan_is_operators_and_objects_and_an_end() -> None:
     vocabulary = blocksworld()
-    ids = load("words", vocabulary).plan([("unstack", "b1", "b2"), ("putdown", "b1")], Binding(vocabulary, TOWERS))
+    ids = WordsEncoding(vocabulary).plan([("unstack", "b1", "b2"), ("putdown", "b1")], Binding(vocabulary, TOWERS))
     assert texts(vocabulary, ids) == ["unstack", "b1", "b2", "putdown", "b1", "<end>"]
 
 
-@each
-def test_decoding_drops_an_unfinished_action_and_stops_at_unknown_objects(name: str) -> None:
+def test_decoding_drops_an_unfinished_action_and_stops_at_unknown_objects() -> None:
     vocabulary = blocksworld()
-    encoding, binding = load(name, vocabulary), Binding(vocabulary, TOWERS)
+    encoding, binding = WordsEncoding(vocabulary), Binding(vocabulary, TOWERS)
     ids = encoding.plan([("putdown", "b1"), ("stack", "b1", "b2")], binding).tolist()
     assert encoding.decode_plan(ids[:4], binding) == (("putdown", "b1"),)
     ids[1] = vocabulary.object_ids["b7"]
     assert encoding.decode_plan(ids, binding) == ()
 
 
-@each
 @pytest.mark.parametrize("domain", catalog.names())
-def test_states_of_each_domain_come_back_without_what_is_left_out(name: str, domain: str) -> None:
+def test_states_of_each_domain_come_back_without_what_is_left_out(domain: str) -> None:
     spec = catalog.load(domain)
     vocabulary = build_vocabulary(read_domain(spec.domain_text), spec.defaults.encoding.as_table())
-    encoding = load(name, vocabulary)
+    encoding = WordsEncoding(vocabulary)
     for index in range(3):
         task = PddlTask(spec.domain_text, catalog.draw(spec, 1, index).text)
         binding = bind(vocabulary, task)
         state = task.apply(task.initial_state, task.applicable(task.initial_state)[0])
-        atoms, goal = encoding.decode_prompt(encoding.prompt_rows(task.atoms(state), binding), binding)
+        atoms, goal = decoded(encoding.prompt_rows(task.atoms(state), binding), binding)
         every = {*task.atoms(state), *task.static_atoms}
         assert atoms == {atom for atom in every if atom[0] not in spec.defaults.encoding.left_out}
         assert goal == task.goal
-
-
-def test_an_unknown_encoding_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="unknown encoding 'letters'; known: atoms, objects, words"):
-        load("letters", blocksworld())

@@ -19,13 +19,11 @@ VOCABULARY = Vocabulary(
 )
 
 
-def random_checkpoint(
-    kind: str, encoding: str, *, vocabulary: Vocabulary = VOCABULARY, seed: int = 0, **sizes: Any
-) -> Checkpoint:
+def random_checkpoint(kind: str, *, vocabulary: Vocabulary = VOCABULARY, seed: int = 0, **sizes: Any) -> Checkpoint:
     """Weights large enough that distributions are far from uniform."""
     shape: dict[str, Any] = {"layers": 2, "heads": 2, "width": 32, "inner": 64, "max_prompt": 60} | sizes
-    shape = {"max_plan": 40} | ({} if kind == "policy" else {"max_cost": 30}) | shape
-    settings = ModelSettings(kind, encoding, **shape)
+    shape = ({"max_plan": 40} if kind == "policy" else {"max_cost": 30}) | shape
+    settings = ModelSettings(kind, "words", **shape)
     rng = np.random.default_rng(seed)
     weights: dict[str, Any] = {}
     for name, size in tensor_shapes(settings, vocabulary).items():
@@ -35,11 +33,5 @@ def random_checkpoint(
     return Checkpoint(Path("random"), settings, vocabulary, weights)
 
 
-def random_prompt(
-    rng: np.random.Generator, encoding: str, length: int, vocabulary: Vocabulary = VOCABULARY
-) -> IntArray:
-    if encoding == "words":
-        return rng.integers(0, vocabulary.size, (length, 1), np.int32)
-    columns = [rng.integers(0, len(vocabulary.predicates), length), rng.integers(0, 3, length)]
-    columns += [rng.integers(0, len(vocabulary.objects) + 1, length) for _ in range(vocabulary.slots)]
-    return np.stack(columns, 1).astype(np.int32)
+def random_prompt(rng: np.random.Generator, length: int, vocabulary: Vocabulary = VOCABULARY) -> IntArray:
+    return rng.integers(0, vocabulary.size, (length, 1), np.int32)

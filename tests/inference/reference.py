@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -28,12 +27,11 @@ class Reference:
         """The last rows of a decoder: for `<actions>` and for each plan token."""
         tokens = torch.cat([torch.tensor([ACTIONS]), torch.tensor(plan, dtype=torch.long)])
         rows = self.prompt(prompt)
-        words, length = self.settings.encoding == "words", len(rows)
-        places = torch.arange(len(tokens)) + (length if words else 0)
+        length = len(rows)
+        places = torch.arange(len(tokens)) + length
         x = self.tensors["token.weight"][tokens] + self.tensors["position.weight"][places]
         x = torch.cat([rows, x])
         mask = torch.ones(len(x), len(x), dtype=torch.bool).tril()
-        mask[:length, :length] |= not words
         for layer in range(self.settings.layers):
             name = f"block.{layer}"
             x = x + self.attention(name, self.norm(f"{name}.norm1", x), mask)
@@ -41,14 +39,7 @@ class Reference:
         return self.norm("norm", x[length:])
 
     def heuristic(self, prompt: IntArray) -> FloatArray:
-        if self.settings.network == "gpt2":
-            pooled = self.decoded(prompt, np.zeros(0, np.int32))[0]
-            logits = self.linear("classifier", torch.tanh(self.linear("pooler", pooled)))
-            return logits.softmax(-1).float().numpy()
-        x = self.prompt(prompt)
-        if self.settings.encoding != "words":
-            x = torch.cat([self.tensors["cls"][None], x])
-        x = self.norm("embedding_norm", x)
+        x = self.norm("embedding_norm", self.prompt(prompt))
         mask = torch.ones(len(x), len(x), dtype=torch.bool)
         for layer in range(self.settings.layers):
             name = f"block.{layer}"
@@ -59,14 +50,7 @@ class Reference:
 
     def prompt(self, prompt: IntArray) -> Tensor:
         ids = torch.tensor(prompt, dtype=torch.long)
-        if self.settings.encoding == "words":
-            return self.tensors["token.weight"][ids[:, 0]] + self.tensors["position.weight"][: len(ids)]
-        x = self.tensors["predicate.weight"][ids[:, 0]] + self.tensors["segment.weight"][ids[:, 1]]
-        for slot, table in enumerate(self.tensors["argument.weight"]):
-            x = x + table[ids[:, 2 + slot]]
-        if self.settings.encoding == "atoms":
-            return x
-        return torch.stack([x[ids[:, 2] == thing].clamp(min=0).sum(0) for thing in sorted(set(ids[:, 2].tolist()))])
+        return self.tensors["token.weight"][ids[:, 0]] + self.tensors["position.weight"][: len(ids)]
 
     def attention(self, name: str, x: Tensor, mask: Tensor) -> Tensor:
         heads = self.settings.heads

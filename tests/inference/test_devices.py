@@ -11,8 +11,8 @@ from oclgen.inference.heuristic import ModelHeuristic
 from tests.inference.models import random_checkpoint
 from tests.inference.scripted import BLOCKS, blocks_task
 
-POLICY = random_checkpoint("policy", "atoms", vocabulary=BLOCKS)
-HEURISTIC = random_checkpoint("heuristic", "atoms", vocabulary=BLOCKS)
+POLICY = random_checkpoint("policy", vocabulary=BLOCKS)
+HEURISTIC = random_checkpoint("heuristic", vocabulary=BLOCKS)
 
 
 def test_torch_and_the_kernel_sample_the_same_rollouts() -> None:

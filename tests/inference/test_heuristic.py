@@ -13,7 +13,7 @@ from tests.inference.models import random_checkpoint
 from tests.inference.reference import Reference
 from tests.inference.scripted import BLOCKS, blocks_task
 
-CHECKPOINT = random_checkpoint("heuristic", "atoms", vocabulary=BLOCKS, max_cost=4)
+CHECKPOINT = random_checkpoint("heuristic", vocabulary=BLOCKS, max_cost=4)
 
 
 class FixedEngine:
@@ -65,7 +65,7 @@ def test_no_states_are_no_work() -> None:
 def test_a_later_state_too_long_for_a_model_of_words_is_as_far_as_can_be() -> None:
     task = blocks_task("(on b1 b2)", held="b3")
     fuller = task.apply(task.initial_state, ("putdown", "b3"))
-    checkpoint = random_checkpoint("heuristic", "words", vocabulary=BLOCKS, max_cost=4, max_prompt=15)
+    checkpoint = random_checkpoint("heuristic", vocabulary=BLOCKS, max_cost=4, max_prompt=15)
     heuristic = ModelHeuristic(checkpoint, percentile=50)
     distribution = heuristic.distribution(task, [task.initial_state, fuller])
     assert distribution[0].sum() == pytest.approx(1.0)

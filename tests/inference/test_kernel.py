@@ -14,7 +14,7 @@ from oclgen.errors import InputError
 from oclgen.inference import kernel
 from oclgen.inference.kernel import load_kernel, variants
 from oclgen.inference.native import NativePolicyEngine
-from oclgen.inference.native_heuristic import native_heuristic_engine
+from oclgen.inference.native_heuristic import NativeHeuristicEngine
 from oclgen.inference.native_model import Linear
 from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
 
@@ -36,8 +36,8 @@ def test_linear_layers_of_any_size_and_number_of_rows(variant: str, inputs: int,
 @pytest.mark.parametrize("variant", variants())
 def test_a_row_does_not_depend_on_the_rows_beside_it(variant: str) -> None:
     rng = np.random.default_rng(1)
-    engine = NativePolicyEngine(random_checkpoint("policy", "atoms", width=64), variant)
-    prompts = [random_prompt(rng, "atoms", length) for length in (21, 40)]
+    engine = NativePolicyEngine(random_checkpoint("policy", width=64), variant)
+    prompts = [random_prompt(rng, length) for length in (21, 40)]
     plan = rng.integers(0, VOCABULARY.size, 39, np.int32)
 
     def last_row(count: int) -> bytes:
@@ -53,8 +53,8 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(variant: str) -> None:
 
 def test_a_state_does_not_depend_on_the_states_beside_it() -> None:
     rng = np.random.default_rng(2)
-    engine = native_heuristic_engine(random_checkpoint("heuristic", "words", width=64))
-    prompts = [random_prompt(rng, "words", length) for length in range(1, 34)]
+    engine = NativeHeuristicEngine(random_checkpoint("heuristic", width=64))
+    prompts = [random_prompt(rng, length) for length in range(1, 34)]
     together = engine.distributions(prompts)
     for prompt, row in zip(prompts, together, strict=True):
         assert np.array_equal(engine.distributions([prompt])[0], row)
@@ -62,8 +62,8 @@ def test_a_state_does_not_depend_on_the_states_beside_it() -> None:
 
 def test_threads_may_share_a_model() -> None:
     rng = np.random.default_rng(3)
-    engine = native_heuristic_engine(random_checkpoint("heuristic", "atoms", width=64))
-    prompts = [random_prompt(rng, "atoms", length) for length in range(1, 60)]
+    engine = NativeHeuristicEngine(random_checkpoint("heuristic", width=64))
+    prompts = [random_prompt(rng, length) for length in range(1, 60)]
     expected = engine.distributions(prompts)
     with ThreadPoolExecutor(4) as pool:
         for result in pool.map(lambda _: engine.distributions(prompts), range(16)):

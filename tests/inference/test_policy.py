@@ -16,7 +16,7 @@ from tests.inference.models import random_checkpoint
 from tests.inference.scripted import BLOCKS, DOMAIN, Script, ScriptedEngine, blocks_task, one_path, tokens
 
 PLAN: list[Action] = [("pickup", "b2"), ("stack", "b2", "b3"), ("pickup", "b1"), ("stack", "b1", "b2")]
-CHECKPOINT = random_checkpoint("policy", "atoms", vocabulary=BLOCKS)
+CHECKPOINT = random_checkpoint("policy", vocabulary=BLOCKS)
 
 
 def scripted(script: Script, max_plan: int = 50, **options: Any) -> tuple[ModelPolicy, ScriptedEngine]:
@@ -169,62 +169,6 @@ def test_a_token_limit_holds_where_tokens_are_forced(limit: int) -> None:
     assert actions(rollout) == whole and policy.tokens == limit
 
 
-CHOICES = random_checkpoint("policy", "atoms", vocabulary=BLOCKS, plans="choices")
-
-
-def choosing(script: Script, max_plan: int = 50) -> tuple[ModelPolicy, ScriptedEngine]:
-    engine = ScriptedEngine(script, max_plan)
-    return checkpoint_policy(CHOICES, engine=engine), engine
-
-
-def test_a_model_of_choices_reads_only_tokens_that_have_an_alternative() -> None:
-    """With an empty hand and three blocks on the table: which one. With a full one: where to."""
-    task = blocks_task()
-    seen = tokens(("b2", "stack", "b3", "pickup", "stack"))
-    policy, engine = choosing(one_path(seen))
-    ((rollout,),) = policy.rollouts(task, [task.initial_state], 1, random.Random(0))
-    assert actions(rollout) == PLAN
-    assert policy.tokens == len(engine.batches) == len(seen)
-    assert all(step.confidence > 0.99 for step in rollout)
-
-
-@pytest.mark.parametrize(("limit", "count"), [(1, 1), (2, 1), (3, 2), (4, 3), (5, 4)])
-def test_limits_of_a_model_of_choices_count_choices(limit: int, count: int) -> None:
-    task = blocks_task()
-    script = one_path(tokens(("b2", "stack", "b3", "pickup", "stack")))
-    for policy, _ in (choosing(script), choosing(script, max_plan=limit)):
-        ((rollout,),) = policy.rollouts(task, [task.initial_state], 1, random.Random(0), max_tokens=limit)
-        assert actions(rollout) == PLAN[:count]
-
-
-def test_a_model_of_choices_begins_where_the_first_choice_is() -> None:
-    """One block in the hand and no other: it must be put down, and then lifted again, and nothing is ever asked."""
-    task = lonely_block()
-    policy, engine = choosing(one_path([]))
-    ((rollout,),) = policy.rollouts(task, [task.initial_state], 1, random.Random(0))
-    assert actions(rollout) == [("putdown", "b1"), ("pickup", "b1")], "then it is where it was"
-    assert [step.confidence for step in rollout] == [1.0, 1.0]
-    assert engine.batches == []
-
-
-def lonely_block() -> PddlTask:
-    text = "(:objects b1) (:init (holding b1)) (:goal (on b1 b1))"
-    return PddlTask(DOMAIN, f"(define (problem lonely) (:domain blocksworld-4ops) {text})")
-
-
-def test_priors_of_a_model_of_choices_are_means_over_choices() -> None:
-    task = blocks_task()
-    lifted = task.apply(task.initial_state, PLAN[0])
-    putdown, stack, b1, b3 = tokens(("putdown", "stack", "b1", "b3"))
-    table = {(): {putdown: 0.5, stack: 0.2}, (stack,): {b1: 0.9, b3: 0.1}}
-    policy, _ = choosing(lambda history: table[history])
-    asked = (("putdown", "b2"), ("stack", "b2", "b1"), ("stack", "b2", "b3"))
-    assert task.applicable(lifted) == asked
-    means = [0.5, (0.2 * 0.9) ** 0.5, (0.2 * 0.1) ** 0.5]
-    assert policy.priors(task, lifted, asked) == pytest.approx([mean / sum(means) for mean in means])
-    assert policy.priors(task, lifted, asked[:1]) == [1.0]
-
-
 def test_rollouts_depend_on_the_seed_alone() -> None:
     task = blocks_task()
     policy = checkpoint_policy(CHECKPOINT, decoding="applicable")
@@ -238,7 +182,7 @@ def test_rollouts_depend_on_the_seed_alone() -> None:
 
 def test_free_rollouts_of_the_network_are_applicable_as_far_as_they_go() -> None:
     task = blocks_task()
-    policy = checkpoint_policy(CHECKPOINT)
+    policy = checkpoint_policy(random_checkpoint("policy", vocabulary=BLOCKS, seed=5))
     (group,) = policy.rollouts(task, [task.initial_state], 300, random.Random(0))
     assert any(group)
     for rollout in group:
@@ -285,7 +229,7 @@ def test_impossible_options_are_refused(option: str, value: object) -> None:
 
 def test_a_checkpoint_of_the_other_kind_is_refused() -> None:
     with pytest.raises(InputError, match="a policy is needed"):
-        checkpoint_policy(random_checkpoint("heuristic", "atoms"))
+        checkpoint_policy(random_checkpoint("heuristic"))
 
 
 def many_blocks(count: int) -> PddlTask:
@@ -303,7 +247,7 @@ def test_tasks_beyond_the_vocabulary_are_refused() -> None:
 
 def test_an_initial_state_too_long_for_a_model_of_words_is_refused() -> None:
     task = many_blocks(5)
-    checkpoint = random_checkpoint("policy", "words", vocabulary=BLOCKS, max_prompt=20)
+    checkpoint = random_checkpoint("policy", vocabulary=BLOCKS, max_prompt=20)
     with pytest.raises(UnsupportedError, match="at most 20"):
         checkpoint_policy(checkpoint).rollouts(task, [task.initial_state], 1, random.Random(0))
 
@@ -311,7 +255,7 @@ def test_an_initial_state_too_long_for_a_model_of_words_is_refused() -> None:
 def test_a_later_state_too_long_for_a_model_of_words_has_no_rollouts() -> None:
     task = blocks_task(held="b3")
     fuller = task.apply(task.initial_state, ("putdown", "b3"))
-    checkpoint = random_checkpoint("policy", "words", vocabulary=BLOCKS, max_prompt=18)
+    checkpoint = random_checkpoint("policy", vocabulary=BLOCKS, max_prompt=18)
     policy = checkpoint_policy(checkpoint)
     assert policy.rollouts(task, [fuller], 2, random.Random(0)) == [[(), ()]]
     assert policy.priors(task, fuller, [("pickup", "b1"), ("pickup", "b2")]) == [0.5, 0.5]

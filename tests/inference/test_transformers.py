@@ -7,7 +7,7 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 from oclgen.checkpoint import Checkpoint
 from oclgen.encoding.vocabulary import ACTIONS
 from oclgen.inference.native import NativePolicyEngine
-from oclgen.inference.native_heuristic import native_heuristic_engine
+from oclgen.inference.native_heuristic import NativeHeuristicEngine
 from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
 
 TOLERANCE = 1e-4
@@ -81,8 +81,8 @@ def bert(checkpoint: Checkpoint) -> BertModel:
 
 def test_words_policy_is_gpt2() -> None:
     rng = np.random.default_rng(0)
-    checkpoint = random_checkpoint("policy", "words", layers=3, heads=4, width=64, inner=256)
-    prompt, plan = random_prompt(rng, "words", 37), rng.integers(0, VOCABULARY.size, 20, np.int32)
+    checkpoint = random_checkpoint("policy", layers=3, heads=4, width=64, inner=256)
+    prompt, plan = random_prompt(rng, 37), rng.integers(0, VOCABULARY.size, 20, np.int32)
     session = NativePolicyEngine(checkpoint).open([prompt], [1], len(plan))
     probabilities = [session.probabilities()[0]]
     for token in plan:
@@ -96,12 +96,12 @@ def test_words_policy_is_gpt2() -> None:
 
 def test_words_heuristic_is_bert_with_a_classifier() -> None:
     rng = np.random.default_rng(0)
-    checkpoint = random_checkpoint("heuristic", "words", layers=3, heads=4, width=64, inner=256)
-    prompts = [random_prompt(rng, "words", length) for length in (1, 23, 60)]
+    checkpoint = random_checkpoint("heuristic", layers=3, heads=4, width=64, inner=256)
+    prompts = [random_prompt(rng, length) for length in (1, 23, 60)]
     model = bert(checkpoint)
     classifier = torch.tensor(checkpoint.weights["classifier.weight"])
     bias = torch.tensor(checkpoint.weights["classifier.bias"])
-    actual = native_heuristic_engine(checkpoint).distributions(prompts)
+    actual = NativeHeuristicEngine(checkpoint).distributions(prompts)
     for prompt, row in zip(prompts, actual, strict=True):
         with torch.no_grad():
             pooled = model(torch.tensor(prompt[:, 0], dtype=torch.long)[None]).pooler_output[0]

@@ -1,6 +1,5 @@
 """Writing checkpoints and run states: whole or not at all, and readable without torch."""
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import BinaryIO
@@ -13,7 +12,7 @@ from oclgen.checkpoint import ModelSettings, load_checkpoint
 from oclgen.encoding.vocabulary import Pool, Symbol, Vocabulary
 from oclgen.errors import InputError
 from oclgen.learn.export import Origin, export, load_state, load_weights, network_weights, save_state, ship
-from oclgen.learn.networks import HeuristicNetwork, PlanStartHeuristic, PolicyNetwork
+from oclgen.learn.networks import HeuristicNetwork, PolicyNetwork
 
 VOCABULARY = Vocabulary(
     domain="toy",
@@ -23,25 +22,23 @@ VOCABULARY = Vocabulary(
     pools=(Pool(("object",), ("a", "b", "c"), meaningful=False),),
     left_out=(),
 )
-ENDS = ("weight", "bias")
 ORIGIN = Origin(VOCABULARY, "(define (domain toy))", {"source": "toy"})
 
 
-def shape(kind: str, encoding: str) -> ModelSettings:
+def shape(kind: str) -> ModelSettings:
     max_plan, max_cost = (7, 0) if kind == "policy" else (0, 5)
-    return ModelSettings(kind, encoding, 2, 2, 8, 16, max_prompt=10, max_plan=max_plan, max_cost=max_cost)
+    return ModelSettings(kind, "words", 2, 2, 8, 16, max_prompt=10, max_plan=max_plan, max_cost=max_cost)
 
 
-def write(folder: Path, kind: str, encoding: str) -> torch.nn.Module:
-    network = (PolicyNetwork if kind == "policy" else HeuristicNetwork)(shape(kind, encoding), VOCABULARY)
-    export(folder, shape(kind, encoding), network_weights(network), ORIGIN, {"loss": 1.5})
+def write(folder: Path, kind: str) -> torch.nn.Module:
+    network = (PolicyNetwork if kind == "policy" else HeuristicNetwork)(shape(kind), VOCABULARY)
+    export(folder, shape(kind), network_weights(network), ORIGIN, {"loss": 1.5})
     return network
 
 
 @pytest.mark.parametrize("kind", ["policy", "heuristic"])
-@pytest.mark.parametrize("encoding", ["atoms", "objects", "words"])
-def test_a_checkpoint_reads_back_what_was_written(tmp_path: Path, kind: str, encoding: str) -> None:
-    network = write(tmp_path / "model", kind, encoding)
+def test_a_checkpoint_reads_back_what_was_written(tmp_path: Path, kind: str) -> None:
+    network = write(tmp_path / "model", kind)
     checkpoint = load_checkpoint(tmp_path / "model", kind)
     for name, value in network.state_dict().items():
         np.testing.assert_array_equal(checkpoint.weights[name], value.numpy())
@@ -52,15 +49,15 @@ def test_a_checkpoint_reads_back_what_was_written(tmp_path: Path, kind: str, enc
 
 
 def test_exporting_again_replaces_the_whole_folder(tmp_path: Path) -> None:
-    write(tmp_path / "model", "policy", "atoms")
+    write(tmp_path / "model", "policy")
     (tmp_path / "model" / "stray").write_text("")
-    write(tmp_path / "model", "heuristic", "words")
+    write(tmp_path / "model", "heuristic")
     assert load_checkpoint(tmp_path / "model").settings.kind == "heuristic"
     assert not (tmp_path / "model" / "stray").exists()
 
 
 def test_a_shipped_copy_is_half_the_size_and_nearly_equal(tmp_path: Path) -> None:
-    write(tmp_path / "model", "policy", "atoms")
+    write(tmp_path / "model", "policy")
     ship(tmp_path / "model", tmp_path / "shipped")
     full, half = load_checkpoint(tmp_path / "model"), load_checkpoint(tmp_path / "shipped")
     for name, value in full.weights.items():
@@ -71,7 +68,7 @@ def test_a_shipped_copy_is_half_the_size_and_nearly_equal(tmp_path: Path) -> Non
 
 
 def test_a_shipped_copy_tells_the_revision_that_trained_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path / "model", "policy", "atoms")
+    write(tmp_path / "model", "policy")
     trained = load_checkpoint(tmp_path / "model").settings.revision
     monkeypatch.setattr("oclgen.learn.export.revision", lambda: "a later one")
     ship(tmp_path / "model", tmp_path / "shipped")
@@ -79,28 +76,23 @@ def test_a_shipped_copy_tells_the_revision_that_trained_it(tmp_path: Path, monke
 
 
 def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
-    network = write(tmp_path / "model", "policy", "atoms")
+    network = write(tmp_path / "model", "policy")
     with pytest.raises(InputError, match="another shape"):
-        load_weights(network, tmp_path / "model", ModelSettings("policy", "atoms", 3, 2, 8, 16, 10, 7))
+        load_weights(network, tmp_path / "model", ModelSettings("policy", "words", 3, 2, 8, 16, 10, 7))
 
 
-def test_a_heuristic_can_start_from_a_policy(tmp_path: Path) -> None:
-    policy = write(tmp_path / "model", "policy", "atoms").state_dict()
-    settings = dataclasses.replace(shape("policy", "atoms"), kind="heuristic", max_cost=9)
-    heuristic = PlanStartHeuristic(settings, VOCABULARY)
-    load_weights(heuristic, tmp_path / "model", settings)
-    own = heuristic.state_dict()
-    assert all(torch.equal(own[name], value) for name, value in policy.items())
-    assert own.keys() - policy.keys() == {f"{layer}.{end}" for layer in ("pooler", "classifier") for end in ENDS}
+def test_weights_of_the_other_kind_are_refused(tmp_path: Path) -> None:
+    network = write(tmp_path / "model", "policy")
+    with pytest.raises(InputError, match="this is a policy, a heuristic is needed"):
+        load_weights(network, tmp_path / "model", shape("heuristic"))
 
 
-def test_weights_of_a_policy_do_not_depend_on_what_its_plans_are_written_with(tmp_path: Path) -> None:
-    written = write(tmp_path / "model", "policy", "atoms").state_dict()
-    settings = dataclasses.replace(shape("policy", "atoms"), plans="choices")
+def test_a_network_can_start_from_a_checkpoint_of_its_kind(tmp_path: Path) -> None:
+    written = write(tmp_path / "model", "policy").state_dict()
     torch.manual_seed(5)
-    network = PolicyNetwork(settings, VOCABULARY)
+    network = PolicyNetwork(shape("policy"), VOCABULARY)
     assert not all(torch.equal(network.state_dict()[name], value) for name, value in written.items())
-    load_weights(network, tmp_path / "model", settings)
+    load_weights(network, tmp_path / "model", shape("policy"))
     assert all(torch.equal(network.state_dict()[name], value) for name, value in written.items())
 
 

@@ -71,7 +71,14 @@ def test_a_chain_ends_where_no_rollout_is_valid() -> None:
 
 def test_a_policy_that_has_learned_completes_its_problems(tmp_path: Path) -> None:
     data = make_dataset(tmp_path / "data", 40, blocks="3")
-    quick = ["schedule.steps=150", "model.layers=1", "data.shuffle_names=false", "generation.problems=3"]
+    quick = [
+        "schedule.steps=250",
+        "model.layers=1",
+        "data.batch_tokens=2000",
+        "run.validate_every=125",
+        "data.shuffle_names=false",
+        "generation.problems=3",
+    ]
     recipe = read_settings(SMOKE / "policy-blocksworld.toml", "policy", [f"data.path={data}", *quick])
     train(recipe, tmp_path / "run")
     opened = dataset.open_dataset(data)

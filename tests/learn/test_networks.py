@@ -1,7 +1,4 @@
-"""The networks against transformers' own classes, and the promises of the `atoms` prompt."""
-
-import dataclasses
-from collections.abc import Callable
+"""The networks against transformers' own classes, and what batches and padding must not change."""
 
 import pytest
 import torch
@@ -9,7 +6,7 @@ from torch import Tensor
 
 from oclgen.checkpoint import ModelSettings, tensor_shapes
 from oclgen.encoding.vocabulary import ACTIONS, Pool, Symbol, Vocabulary
-from oclgen.learn.networks import HeuristicNetwork, PlanStartHeuristic, PolicyNetwork
+from oclgen.learn.networks import HeuristicNetwork, PolicyNetwork
 
 VOCABULARY = Vocabulary(
     domain="toy",
@@ -21,28 +18,20 @@ VOCABULARY = Vocabulary(
 )
 
 
-def shape(kind: str, encoding: str) -> ModelSettings:
-    return ModelSettings(kind, encoding, 3, 4, 32, 64, max_prompt=20, max_plan=12, max_cost=17)
+def shape(kind: str) -> ModelSettings:
+    return ModelSettings(kind, "words", 3, 4, 32, 64, max_prompt=20, max_plan=12, max_cost=17)
 
 
-def policy(encoding: str) -> PolicyNetwork:
+def policy() -> PolicyNetwork:
     torch.manual_seed(5)
-    network = PolicyNetwork(shape("policy", encoding), VOCABULARY)
+    network = PolicyNetwork(shape("policy"), VOCABULARY)
     disturb(network)
     return network
 
 
-def heuristic(encoding: str) -> HeuristicNetwork:
+def heuristic() -> HeuristicNetwork:
     torch.manual_seed(6)
-    network = HeuristicNetwork(shape("heuristic", encoding), VOCABULARY)
-    disturb(network)
-    return network
-
-
-def plan_start_heuristic(encoding: str) -> PlanStartHeuristic:
-    torch.manual_seed(7)
-    settings = dataclasses.replace(shape("heuristic", encoding), network="gpt2")
-    network = PlanStartHeuristic(settings, VOCABULARY)
+    network = HeuristicNetwork(shape("heuristic"), VOCABULARY)
     disturb(network)
     return network
 
@@ -59,21 +48,10 @@ def word_batch() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return prompt, torch.tensor([9, 5, 7]), plan, torch.tensor([4, 6, 1])
 
 
-def atom_batch() -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(3)
-    columns = [torch.randint(limit, (3, 9), generator=generator) for limit in (5, 3, 10, 10)]
-    _, prompt_len, plan, plan_len = word_batch()
-    return torch.stack(columns, dim=-1), prompt_len, plan, plan_len
-
-
-def batch(encoding: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    return word_batch() if encoding == "words" else atom_batch()
-
-
 def test_the_words_policy_is_gpt2() -> None:
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    ours = policy("words")
+    ours = policy()
     config = GPT2Config(vocab_size=31, n_positions=32, n_embd=32, n_layer=3, n_head=4, n_inner=64)
     theirs = GPT2LMHeadModel(config).eval()
     theirs.load_state_dict(gpt2_weights(ours), strict=False)
@@ -114,7 +92,7 @@ def gpt2_weights(network: PolicyNetwork) -> dict[str, Tensor]:
 def test_the_words_heuristic_is_bert() -> None:
     from transformers import BertConfig, BertForSequenceClassification
 
-    ours = heuristic("words")
+    ours = heuristic()
     config = BertConfig(
         vocab_size=31,
         hidden_size=32,
@@ -163,10 +141,9 @@ def bert_weights(network: HeuristicNetwork) -> dict[str, Tensor]:
     return weights
 
 
-@pytest.mark.parametrize("encoding", ["atoms", "words"])
-def test_padding_and_company_do_not_change_a_policys_scores(encoding: str) -> None:
-    network = policy(encoding)
-    prompt, prompt_len, plan, plan_len = batch(encoding)
+def test_padding_and_company_do_not_change_a_policys_scores() -> None:
+    network = policy()
+    prompt, prompt_len, plan, plan_len = word_batch()
     together = network(prompt, prompt_len, plan, plan_len)
     alone = [
         network(
@@ -180,32 +157,16 @@ def test_padding_and_company_do_not_change_a_policys_scores(encoding: str) -> No
     torch.testing.assert_close(together, torch.cat(alone), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("make", [heuristic, plan_start_heuristic])
-@pytest.mark.parametrize("encoding", ["atoms", "words"])
-def test_padding_and_company_do_not_change_a_heuristics_scores(
-    encoding: str, make: Callable[[str], torch.nn.Module]
-) -> None:
-    network = make(encoding)
-    prompt, prompt_len, _, _ = batch(encoding)
+def test_padding_and_company_do_not_change_a_heuristics_scores() -> None:
+    network = heuristic()
+    prompt, prompt_len, _, _ = word_batch()
     alone = [network(prompt[i : i + 1, : prompt_len[i]], prompt_len[i : i + 1]) for i in range(3)]
     torch.testing.assert_close(network(prompt, prompt_len), torch.cat(alone), rtol=1e-4, atol=1e-4)
 
 
-def test_the_order_of_atoms_does_not_matter() -> None:
-    prompt, _, plan, plan_len = atom_batch()
-    full = torch.full((3,), 9)
-    shuffled = prompt[:, torch.randperm(9, generator=torch.Generator().manual_seed(4))]
-    proposes, judges = policy("atoms"), heuristic("atoms")
-    torch.testing.assert_close(
-        proposes(shuffled, full, plan, plan_len), proposes(prompt, full, plan, plan_len), rtol=1e-4, atol=1e-4
-    )
-    torch.testing.assert_close(judges(shuffled, full), judges(prompt, full), rtol=1e-4, atol=1e-4)
-
-
-@pytest.mark.parametrize("encoding", ["atoms", "words"])
-def test_a_plan_token_sees_its_past_only(encoding: str) -> None:
-    network = policy(encoding)
-    prompt, prompt_len, plan, _ = batch(encoding)
+def test_a_plan_token_sees_its_past_only() -> None:
+    network = policy()
+    prompt, prompt_len, plan, _ = word_batch()
     full = torch.full((3,), 6)
     changed = plan.clone()
     changed[:, 3] = (changed[:, 3] + 1) % 31
@@ -215,9 +176,8 @@ def test_a_plan_token_sees_its_past_only(encoding: str) -> None:
     assert (before[:, 4] - after[:, 4]).abs().amax() > 1e-3
 
 
-@pytest.mark.parametrize("encoding", ["atoms", "words"])
 @pytest.mark.parametrize("kind", ["policy", "heuristic"])
-def test_parameters_are_the_tensors_of_a_checkpoint(kind: str, encoding: str) -> None:
-    network = policy(encoding) if kind == "policy" else heuristic(encoding)
+def test_parameters_are_the_tensors_of_a_checkpoint(kind: str) -> None:
+    network = policy() if kind == "policy" else heuristic()
     actual = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-    assert actual == tensor_shapes(shape(kind, encoding), VOCABULARY)
+    assert actual == tensor_shapes(shape(kind), VOCABULARY)

@@ -107,16 +107,6 @@ def test_training_learns(data: Path, tmp_path: Path, kind: str) -> None:
     assert np.mean(found[-5:]) < 0.6 * np.mean(found[:5])
 
 
-def test_a_policy_of_choices_learns_and_completes_problems(data: Path, tmp_path: Path) -> None:
-    extra = ["model.plans=choices", "model.max_plan=12", "schedule.steps=60", "generation.problems=5"]
-    train(settings(data, "policy", *extra), tmp_path / "run")
-    found = losses(tmp_path / "run")
-    assert np.mean(found[-5:]) < 0.8 * np.mean(found[:5])
-    assert load_checkpoint(tmp_path / "run" / "best").settings.plans == "choices"
-    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert max(line["completion"] for line in lines if line["group"] == "generation") > 0
-
-
 def test_the_best_checkpoint_is_the_one_with_the_lowest_validation_loss(data: Path, tmp_path: Path) -> None:
     outcome = train(settings(data), tmp_path / "run")
     metrics = json.loads((tmp_path / "run" / "best" / "metrics.json").read_text())
@@ -213,7 +203,7 @@ def test_a_finished_run_is_not_overwritten(data: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model.max_prompt=5", r"longest prompt has \d+ rows; raise model.max_prompt \(5\)"),
+        ("model.max_prompt=5", r"longest prompt has \d+ words; raise model.max_prompt \(5\)"),
         ("model.max_plan=5", r"longest plan to learn has \d+ tokens; raise model.max_plan \(5\)"),
         ("data.path=/nowhere", "not a data set"),
         ("data.domain=nowhere", "no domain nowhere"),

@@ -18,7 +18,7 @@ from oclgen.bench.config import BenchConfig, EstimateSpec, RunSpec
 from oclgen.bench.problems import BenchProblem, absolute, digest
 from oclgen.classical.planners import OPTIMAL, PLANNERS
 from oclgen.errors import InputError
-from oclgen.model_folders import RELATIONAL, find_model
+from oclgen.model_folders import encoding_kind, find_model
 from oclgen.pddl.domain import read_domain
 from oclgen.support.settings import parse_duration, parse_memory
 
@@ -161,7 +161,7 @@ def model_digest(folder: Path) -> str:
 def model_loops(folder: Path) -> int | None:
     """How many self-improvement loops a model's heuristic has gone through; None if its folder does not say."""
     try:
-        home = folder / RELATIONAL if (folder / RELATIONAL).is_dir() else folder / "heuristic"
+        home = folder / encoding_kind(folder).checkpoints[-1]
         recipe = json.loads((home / "recipe.json").read_text(encoding="utf-8"))
         return int(recipe.get("improved", {}).get("iteration", 0))
     except (OSError, ValueError, AttributeError, TypeError):

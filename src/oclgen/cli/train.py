@@ -1,4 +1,4 @@
-"""`oclgen train`: a policy or a heuristic from a data set."""
+"""`oclgen train`: a network from a data set."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,11 @@ from pathlib import Path
 import click
 
 from oclgen.cli.parameters import DURATION
+from oclgen.encoding.kinds import CHECKPOINT_KINDS
 
 
 @click.command("train", epilog="Under torchrun or accelerate launch the same command trains on all their processes.")
-@click.argument("kind", type=click.Choice(["relational", "policy", "heuristic"]))
+@click.argument("kind", type=click.Choice(CHECKPOINT_KINDS))
 @click.argument("overrides", nargs=-1, metavar="[TABLE.KEY=VALUE]...")
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Recipe, such as those in configs/.")
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of the data set; overrides data.path.")
@@ -27,7 +28,7 @@ def command(
     max_time: float | None,
     plot: bool,
 ) -> int:
-    """Train a policy or a heuristic.
+    """Train a relational network, or a policy or a heuristic of words.
 
     Settings come from --config, changed by TABLE.KEY=VALUE arguments such as optimizer.lr=1e-4. The run leaves its
     best checkpoint in OUT/best. Ctrl-C saves the run before it ends.

@@ -19,18 +19,17 @@ from numpy.typing import NDArray
 from oclgen.data.arrays import join_arrays
 from oclgen.data.dataset import Dataset, Row
 from oclgen.data.replayed import ALWAYS, atom_spans, build_arrays, open_arrays, replayed, store_key
-from oclgen.encoding import Binding, Goal, Vocabulary, load
-from oclgen.encoding.choices import PLANS, chosen, trie
-from oclgen.encoding.prompts import GOAL_FALSE, STATE
+from oclgen.encoding import Binding, Goal, Vocabulary, WordsEncoding
 from oclgen.encoding.vocabulary import END
 from oclgen.errors import UnsupportedError
-from oclgen.interfaces import Action, Atom, State
-from oclgen.pddl.task import PddlTask
+from oclgen.interfaces import Action, Atom
 
 PIECE = 1 << 12
 """Plans looked at together."""
 
 Ints = NDArray[np.int16] | NDArray[np.int32] | NDArray[np.int64]
+STATE, GOAL, GOAL_FALSE = range(3)
+"""Segments: the state, atoms that must hold in the end, atoms that must not."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,12 @@ class Store:
 
     ids: NDArray[np.int64]
     row_begin: NDArray[np.int64]
-    rows: NDArray[np.int16]  # [all rows, 2 + slots], as in the atoms encoding
+    rows: NDArray[np.int16]  # [all rows, 2 + slots], see `atom_row`
     start: NDArray[np.int16]
     stop: NDArray[np.int16]
     step_begin: NDArray[np.int64]  # instance i has its length + 1 steps: before each action, and the end
     step_token: NDArray[np.int32]  # where the step's action begins among the tokens of its plan
-    step_atoms: NDArray[np.int32]  # length of the step's prompt in the atoms encoding
-    step_words: NDArray[np.int32]  # and in the words encoding
+    step_words: NDArray[np.int32]  # length of the step's prompt
     plan_begin: NDArray[np.int64]
     plan: NDArray[np.int16]  # tokens, each plan with its `<end>`
     refused: int = 0  # solved problems that the vocabulary cannot express
@@ -57,18 +55,6 @@ class Store:
     def length(self) -> NDArray[np.int64]:
         """Number of actions of each plan."""
         return np.diff(self.step_begin) - 1
-
-    def next_choice(self, plans: NDArray[np.int64], offset: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For an offset of each plan the first one from it on whose action has tokens, or else the last action's."""
-        begin = self.step_begin[plans]
-        step, last = begin + offset, self.step_begin[plans + 1] - 2
-        while True:
-            following = self.step_token[np.minimum(step + 1, len(self.step_token) - 1)]
-            forced = (step < last) & (following == self.step_token[step])
-            if not forced.any():
-                found: NDArray[np.int64] = step - begin
-                return found
-            step = step + forced
 
     def longest_plan(self, window: int) -> int:
         """Tokens of the longest plan, or of the longest window of a plan, with its `<end>`."""
@@ -82,9 +68,14 @@ class Store:
             longest = max(longest, int(tokens.max()))
         return longest
 
-    def step_prompt(self, encoding: str) -> NDArray[np.int32]:
-        """Length of the prompt at every step of every plan."""
-        return self.step_words if encoding == "words" else self.step_atoms
+
+def atom_row(atom: Atom, segment: int, binding: Binding) -> list[int]:
+    """Predicate, segment, and for each argument slot the object's index among the object tokens plus one; 0 where the
+    predicate has no such argument."""
+    vocabulary = binding.vocabulary
+    arguments = [binding.token[name] - vocabulary.first_object + 1 for name in atom[1:]]
+    blank = [0] * (vocabulary.slots - len(arguments))
+    return [vocabulary.predicate_indices[atom[0]], segment, *arguments, *blank]
 
 
 def encode_instance(
@@ -95,37 +86,33 @@ def encode_instance(
     states: Sequence[frozenset[Atom]],
     static_atoms: Iterable[Atom],
     plan: Sequence[Action],
-    applicable: Sequence[Sequence[Action]] | None = None,
 ) -> Store:
-    """A store of one problem; `states` holds the atoms before each action and at the end, static or not. Where the
-    applicable actions before each step are given, only choices among them are kept of the plan's tokens."""
+    """A store of one problem; `states` holds the atoms before each action and at the end, static or not."""
     if max(len(plan), vocabulary.size) >= ALWAYS:
         raise UnsupportedError(f"examples hold fewer than {ALWAYS} actions and fewer than {ALWAYS} tokens")
     binding = Binding(vocabulary, objects)
-    encoding = load("atoms", vocabulary)
-    spans = sorted(span for span in atom_spans(states, static_atoms) if span[0][0] not in vocabulary.left_out)
-    state_rows = encoding.array(b"".join(encoding.row(atom, STATE, binding) for atom, _, _ in spans))
-    rows = np.concatenate([state_rows, encoding.prompt((), goal, binding)])
-    always = len(rows) - len(spans)
-    start = np.array([begin for _, begin, _ in spans] + [0] * always, np.int16)
-    stop = np.array([end for _, _, end in spans] + [ALWAYS] * always, np.int16)
+    encoding = WordsEncoding(vocabulary)
+    spans = [(atom, STATE, begin, end) for atom, begin, end in sorted(atom_spans(states, static_atoms))]
+    for segment, atoms in zip((GOAL, GOAL_FALSE), goal, strict=True):
+        spans += [(atom, segment, 0, ALWAYS) for atom in sorted(set(atoms))]
+    spans = [span for span in spans if span[0][0] not in vocabulary.left_out]
+    rows = np.array([atom_row(atom, segment, binding) for atom, segment, _, _ in spans], np.int16)
+    rows = rows.reshape(-1, 2 + vocabulary.slots)
+    start = np.array([begin for _, _, begin, _ in spans], np.int16)
+    stop = np.array([end for _, _, _, end in spans], np.int16)
     arity = np.array([symbol.arity for symbol in vocabulary.predicates])
     words = 1 + arity[rows[:, 0]] + (rows[:, 1] == GOAL_FALSE)
     steps = [encoding.action(action, binding) for action in plan]
-    if applicable is not None:
-        tries = (trie([encoding.action(action, binding) for action in actions]) for actions in applicable)
-        steps = [chosen(step, choices) for step, choices in zip(steps, tries, strict=True)]
     tokens = np.array([*chain.from_iterable(steps), END], np.int16)
     step_token = np.cumsum([0, *map(len, steps)])
     return Store(
         ids=np.array([number]),
         row_begin=np.array([0, len(rows)]),
-        rows=rows.astype(np.int16),
+        rows=rows,
         start=start,
         stop=stop,
         step_begin=np.array([0, len(states)]),
         step_token=step_token.astype(np.int32),
-        step_atoms=_sums(start, stop, np.ones_like(words), len(states)),
         step_words=_sums(start, stop, words, len(states)) + np.int32(2),
         plan_begin=np.array([0, len(tokens)]),
         plan=tokens,
@@ -140,33 +127,22 @@ def _sums(start: NDArray[np.int16], stop: NDArray[np.int16], weight: Ints, steps
     return np.cumsum(change[:-1]).astype(np.int32)
 
 
-def open_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1, plans: str = PLANS[0]) -> Store:
+def open_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1) -> Store:
     """The store of a split, read from beside the data set if it was made before and the data is still the same."""
-    key = store_key(dataset, vocabulary.to_json(), plans)
-    encode = partial(_encode_row, dataset.domain_text, vocabulary, plans)
+    key = store_key(dataset, vocabulary.to_json())
+    encode = partial(_encode_row, dataset.domain_text, vocabulary)
     return open_arrays(Store, dataset, split, key, encode, workers)
 
 
-def build_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1, plans: str = PLANS[0]) -> Store:
+def build_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1) -> Store:
     """The store of a split, in the data set's order. A broken plan stops it; a refused problem is counted."""
-    encode = partial(_encode_row, dataset.domain_text, vocabulary, plans)
+    encode = partial(_encode_row, dataset.domain_text, vocabulary)
     return join_arrays(list(build_arrays(dataset, split, encode, workers)))
 
 
-def _encode_row(domain: str, vocabulary: Vocabulary, plans: str, row: Row) -> Store:
+def _encode_row(domain: str, vocabulary: Vocabulary, row: Row) -> Store:
     checked = replayed(domain, row)
     info = checked.info
-    applicable = _applicable(PddlTask(domain, row.problem), checked.plan) if plans == "choices" else None
     return encode_instance(
-        vocabulary, row.id, info.objects, info.goal, checked.states, checked.static_atoms, checked.plan, applicable
+        vocabulary, row.id, info.objects, info.goal, checked.states, checked.static_atoms, checked.plan
     )
-
-
-def _applicable(task: PddlTask, plan: Sequence[Action]) -> list[Sequence[Action]]:
-    """What could be done before each step of a plan that works."""
-    found: list[Sequence[Action]] = []
-    state: State | None = task.initial_state
-    for action in plan:
-        found.append(task.applicable(state))
-        state = task.apply(state, action)
-    return found

@@ -1,32 +1,26 @@
-"""Training batches of words and atoms: examples under which names, as padded arrays.
+"""Training batches of words: examples, their objects renamed, as padded arrays.
 
 An example is one plan from one offset on: the state there, the goal, and the actions that remain (policy) or how
-many they are (heuristic). Which examples make a batch is the matter of `batches.py`.
+many they are (heuristic). `batches.py` decides which examples make a batch.
 
 Object names that carry no meaning are permuted inside their pool, anew for every example, over the whole pool:
-a model trained on 25 blocks meets all 40 names. Where names carry meaning, a domain may know symmetries (the cities of
-Logistics can change places), and every example is seen under a random one.
+a model trained on 25 blocks meets all 40 names.
 
 Paper: Section 4.5 and Appendix "Data Augmentation via Action Compilation"; shuffled names: the appendix's
 experiment on larger numbers of blocks.
 """
 
-import random
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from oclgen.checkpoint import ENCODINGS
 from oclgen.data.batches import Batch, BatchStream, Epoch, Longs, Position, cut, padded, plan_lengths, plans_of, ranges
-from oclgen.data.example_store import Store
-from oclgen.domains.catalog import Symmetry
+from oclgen.data.example_store import GOAL_FALSE, Store
 from oclgen.encoding import Vocabulary
+from oclgen.encoding.kinds import WORDS
 from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT
 from oclgen.errors import InputError
-
-KINDS = ("policy", "heuristic")
 
 
 @dataclass(frozen=True)
@@ -34,23 +28,20 @@ class BatchSettings:
     """What decides every batch."""
 
     kind: str
-    encoding: str
     tokens: int | None = None
     """Prompt and plan tokens in a batch, padding included, over all processes. A longer example comes alone."""
     examples: int | None = None
     """Or the number of examples in a batch, over all processes."""
     window: int | None = None
     """Actions to predict after the offset; `<end>` only where the plan ends inside. None: all."""
-    positions: int | None = None
-    """Tokens to predict at most; what comes after them is cut off."""
     compile: bool = True
     """Random offsets; without, every example starts at the initial state."""
     shuffle_names: bool = True
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS or self.encoding not in ENCODINGS:
-            raise InputError(f"no batches of kind '{self.kind}' in encoding '{self.encoding}'")
+        if self.kind not in WORDS.checkpoints:
+            raise InputError(f"no batches of kind '{self.kind}'")
         if (self.tokens is None) == (self.examples is None):
             raise InputError("a batch is limited by tokens or by examples")
         if any(limit is not None and limit < 1 for limit in (self.tokens, self.examples, self.window)):
@@ -60,13 +51,10 @@ class BatchSettings:
 class Examples(BatchStream):
     """The stream of batches from a store."""
 
-    def __init__(
-        self, store: Store, vocabulary: Vocabulary, settings: BatchSettings, symmetry: Symmetry | None = None
-    ) -> None:
+    def __init__(self, store: Store, vocabulary: Vocabulary, settings: BatchSettings) -> None:
         self.store = store
         self.vocabulary = vocabulary
         self.settings = settings
-        self.symmetry = symmetry
         self.epoch = lru_cache(maxsize=2)(self._epoch)
 
     @property
@@ -76,7 +64,7 @@ class Examples(BatchStream):
     def batch(self, position: Position, rank: int = 0, world: int = 1) -> Batch:
         epoch = self.epoch(position.epoch)
         instances = epoch.batches[position.batch]
-        names = self._names(instances, position)[rank::world]
+        names = self._names(len(instances), position)[rank::world]
         instances = instances[rank::world]
         places = epoch.places(instances)
         offset = epoch.offset[places]
@@ -94,24 +82,19 @@ class Examples(BatchStream):
         length = store.step_begin[plans + 1] - store.step_begin[plans] - 1
         choices = length + 1 if settings.kind == "heuristic" else np.maximum(length, 1)
         chosen = rng.random(len(plans)) * choices
-        offset = store.next_choice(plans, chosen.astype(np.int64) if settings.compile else np.zeros_like(plans))
-        prompt_len = store.step_prompt(settings.encoding)[store.step_begin[plans] + offset].astype(np.int64)
+        offset = chosen.astype(np.int64) if settings.compile else np.zeros_like(plans)
+        prompt_len = store.step_words[store.step_begin[plans] + offset].astype(np.int64)
         policy = settings.kind == "policy"
         plan_len = plan_lengths(store, plans, offset, settings.window) if policy else 0 * prompt_len
-        if settings.positions is not None:
-            plan_len = np.minimum(plan_len, settings.positions)
         batches = cut(prompt_len, plan_len, settings, rng)
         shuffled = [plans[batches[i]] for i in rng.permutation(len(batches))]
         return Epoch(plans, offset, prompt_len, plan_len, shuffled)
 
-    def _names(self, instances: Longs, position: Position) -> Longs:
-        """For each example a table: argument (as in atoms rows, 0 = none) -> argument under its new name."""
-        table = np.tile(np.arange(len(self.vocabulary.objects) + 1), (len(instances), 1))
-        seed = [self.settings.seed, position.epoch, 1 + position.batch]
+    def _names(self, examples: int, position: Position) -> Longs:
+        """For each example a table: argument (as in the store's rows, 0 = none) -> argument under its new name."""
+        table = np.tile(np.arange(len(self.vocabulary.objects) + 1), (examples, 1))
         if self.settings.shuffle_names:
-            self._shuffle(table, np.random.default_rng(seed))
-        if self.symmetry is not None:
-            self._rename(table, instances, self.symmetry, random.Random("/".join(map(str, seed))))
+            self._shuffle(table, np.random.default_rng([self.settings.seed, position.epoch, 1 + position.batch]))
         return table
 
     def _shuffle(self, table: Longs, rng: np.random.Generator) -> None:
@@ -122,29 +105,11 @@ class Examples(BatchStream):
                 columns = slice(first, first + len(ids))
                 table[:, columns] = rng.permuted(table[:, columns], axis=1)
 
-    def _rename(self, table: Longs, instances: Longs, symmetry: Symmetry, rng: random.Random) -> None:
-        for row, instance in zip(table, instances, strict=True):
-            renaming = symmetry(self._objects(instance), rng)
-            row[self._arguments(renaming)] = row[self._arguments(renaming.values())]
-
-    def _objects(self, instance: int) -> list[str]:
-        """The objects of which atoms of an instance speak."""
-        begin, end = self.store.row_begin[instance : instance + 2]
-        arguments = np.unique(self.store.rows[begin:end, 2:]).tolist()
-        return [self.vocabulary.objects[argument - 1] for argument in arguments if argument]
-
-    def _arguments(self, names: Iterable[str]) -> list[int]:
-        shift = self.vocabulary.first_object - 1
-        return [self.vocabulary.object_ids[name] - shift for name in names]
-
     def _prompts(self, instances: Longs, offset: Longs, names: Longs) -> tuple[Longs, Longs]:
         rows, owner = state_rows(self.store, instances, offset)
         rows[:, 2:] = names[owner[:, None], rows[:, 2:]]
-        if self.settings.encoding == "words":
-            tokens, owner = to_words(rows, owner, len(instances), self.vocabulary)
-            return padded(tokens[:, None], owner, len(instances))
-        order = canonical_order(rows, owner, self.vocabulary)
-        return padded(rows[order], owner[order], len(instances))
+        tokens, owner = to_words(rows, owner, len(instances), self.vocabulary)
+        return padded(tokens[:, None], owner, len(instances))
 
     def _plans(self, instances: Longs, offset: Longs, plan_len: Longs, names: Longs) -> tuple[Longs, Longs]:
         store = self.store
@@ -167,7 +132,7 @@ def state_rows(store: Store, instances: Longs, offset: Longs) -> tuple[Longs, Lo
 
 
 def canonical_order(rows: Longs, owner: Longs, vocabulary: Vocabulary) -> Longs:
-    """Example by example, and inside one as the encodings do: state before goal, then by ids."""
+    """Example by example, and inside one as the encoding does: state before goal, then by ids."""
     columns = [owner, rows[:, 1], rows[:, 0], *rows[:, 2:].T]
     sizes = [3, len(vocabulary.predicates), *[len(vocabulary.objects) + 1] * vocabulary.slots]
     if np.prod([float(owner[-1] + 1) if len(owner) else 1.0, *sizes], dtype=float) >= 2.0**62:
@@ -184,7 +149,7 @@ def to_words(rows: Longs, owner: Longs, examples: int, vocabulary: Vocabulary) -
     rows, owner = rows[order], owner[order]
     words = rows[:, 2:] + (vocabulary.first_object - 1)
     words = np.column_stack([np.full(len(rows), NOT), rows[:, 0] + vocabulary.first_predicate, words])
-    used = np.column_stack([rows[:, 1] == 2, np.ones(len(rows), bool), rows[:, 2:] > 0])
+    used = np.column_stack([rows[:, 1] == GOAL_FALSE, np.ones(len(rows), bool), rows[:, 2:] > 0])
     marks = np.zeros((2 * examples, words.shape[1]), np.int64)
     marks[:examples, 1], marks[examples:, 1] = BEGIN, GOAL
     place = np.concatenate([owner * 4 + 1 + 2 * (rows[:, 1] > 0), np.arange(examples) * 4, np.arange(examples) * 4 + 2])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from oclgen.data.dataset import Dataset, Row
 from oclgen.data.replayed import ALWAYS, Replayed, atom_spans, open_arrays, replayed, store_key
 from oclgen.encoding.distances import distances, linked
+from oclgen.encoding.kinds import RELATIONAL
 from oclgen.encoding.relational import (
     GOAL,
     GOAL_MET,
@@ -87,7 +88,7 @@ class RelationalStore:
 def open_relational_store(dataset: Dataset, split: str, workers: int = 1) -> RelationalStore:
     """The store of a split, read from beside the data set if it was made before and the data is still the same."""
     encode = partial(_encode_row, dataset.domain_text)
-    return open_arrays(RelationalStore, dataset, split, store_key(dataset, "relational"), encode, workers)
+    return open_arrays(RelationalStore, dataset, split, store_key(dataset, RELATIONAL.name), encode, workers)
 
 
 def _encode_row(domain: str, row: Row) -> RelationalStore:

@@ -25,7 +25,7 @@ from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.validate import BrokenStep, Validator
 from oclgen.support.parallel import run_unordered
 
-FORMAT = 2
+FORMAT = 3
 ALWAYS = int(np.iinfo(np.int16).max)
 """The end of a span that lasts."""
 JOB_ROWS = 64

@@ -4,9 +4,7 @@ A generator has `generate(rng, **parameters) -> str`, whose parameters are the k
 have `refusal(**parameters) -> str | None`, which says why a combination is impossible. `draw` is a pure function of
 the seed and an index, so that workers can draw independently of each other. Paper: Appendix A.
 
-Where names carry meaning there may also be `symmetry.py`, with `renaming(objects, rng) -> dict[str, str]`: a random
-renaming that turns a problem with these objects into another one that could have been drawn as well. `picture.py`, with
-`picture(atoms, goal) -> str`, draws a state and its goal as text.
+There may also be `picture.py`: its `picture(atoms, goal) -> str` draws a state and its goal as text.
 """
 
 import hashlib
@@ -27,7 +25,6 @@ from oclgen.support.distinct import distinct as without_repetitions
 
 HOME = Path(__file__).parent
 MAX_REFUSALS = 10_000
-Symmetry = Callable[[Iterable[str], random.Random], Mapping[str, str]]
 Picture = Callable[[Collection[tuple[str, ...]], Collection[tuple[str, ...]]], str]
 PROBLEM_NAME = re.compile(r"\(\s*problem\s+([^\s()]+)\s*\)", re.IGNORECASE)
 
@@ -44,14 +41,6 @@ class DomainSpec:
     @property
     def generator(self) -> ModuleType:
         return load_generator(self.path, tuple(self.defaults.generate))
-
-    @property
-    def symmetry(self) -> Symmetry:
-        path = self.path / "symmetry.py"
-        if not path.is_file():
-            raise InputError(f"{path}: missing, so this domain's problems cannot be renamed")
-        symmetry: Symmetry = load_module(path).renaming
-        return symmetry
 
     @property
     def picture(self) -> Picture | None:

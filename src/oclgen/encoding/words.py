@@ -4,47 +4,94 @@
 fact is its predicate and its objects. A goal that must be false is preceded by `<not>`. A prompt is an int32
 array [words, 1].
 
+Each atom becomes the big-endian bytes of its words: their byte order is then their numeric order, so that
+sorting bytes gives the canonical order. A state costs one look-up per atom, one sort and one join.
+
 Paper: Section 3 (tokenization of PlanGPT).
 """
 
-from typing import ClassVar
+import struct
+from collections.abc import Iterable, Sequence
+from typing import cast
 
-from oclgen.encoding.binding import Binding
-from oclgen.encoding.prompts import GOAL_FALSE, Encoding, Ids, to_bytes
+import numpy as np
+from numpy.typing import NDArray
+
+from oclgen.encoding.binding import Binding, Goal
+from oclgen.encoding.kinds import WORDS
+from oclgen.encoding.plans import PlanTokens
 from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT
 from oclgen.interfaces import Atom
 
+Ids = NDArray[np.int32]
 
-class WordsEncoding(Encoding):
-    """Prompts as sequences of words."""
+_BIG_ENDIAN = np.dtype(">i4")
 
-    name: ClassVar[str] = "words"
-    columns = 1
-    before_state: ClassVar[bytes] = to_bytes([BEGIN])
-    before_goal: ClassVar[bytes] = to_bytes([GOAL])
 
-    def row(self, atom: Atom, segment: int, binding: Binding) -> bytes:
+def to_bytes(numbers: Sequence[int]) -> bytes:
+    return struct.pack(f">{len(numbers)}i", *numbers)
+
+
+class WordsEncoding(PlanTokens):
+    """(state, goal) prompts and plans as arrays of a vocabulary's ids."""
+
+    def prompt(self, state_atoms: Iterable[Atom], goal: Goal, binding: Binding) -> Ids:
+        """The prompt [words, 1] of any state, static atoms included, and goal."""
+        memory = self._memory(binding)
+        return _array(memory.state(set(state_atoms)) + memory.goal(goal))
+
+    def prompt_rows(self, atoms: Iterable[Atom], binding: Binding) -> Ids:
+        """The same for a state given by its non-static atoms, each once; the rest is the binding's. Fast."""
+        memory = self._memory(binding)
+        return _array(memory.state(atoms) + memory.tail)
+
+    def atom_words(self, atom: Atom, binding: Binding) -> list[int]:
         predicate = self.vocabulary.first_predicate + self.vocabulary.predicate_indices[atom[0]]
-        words = [predicate, *(binding.token[name] for name in atom[1:])]
-        return to_bytes([NOT, *words] if segment == GOAL_FALSE else words)
+        return [predicate, *(binding.token[name] for name in atom[1:])]
 
-    def decode_prompt(
-        self, array: Ids, binding: Binding
-    ) -> tuple[frozenset[Atom], tuple[frozenset[Atom], frozenset[Atom]]]:
-        words = array[:, 0].tolist()
-        middle = words.index(GOAL)
-        state, _ = self._decode_atoms(words[1:middle], binding)
-        return state, self._decode_atoms(words[middle + 1 :], binding)
+    def _memory(self, binding: Binding) -> "_Memory":
+        memory = binding.cache.get(WORDS.name)
+        if memory is None:
+            memory = binding.cache[WORDS.name] = _Memory(self, binding)
+        return cast(_Memory, memory)
 
-    def _decode_atoms(self, words: list[int], binding: Binding) -> tuple[frozenset[Atom], frozenset[Atom]]:
-        wanted: set[Atom] = set()
-        unwanted: set[Atom] = set()
-        position = 0
-        while position < len(words):
-            target = unwanted if words[position] == NOT else wanted
-            position += words[position] == NOT
-            predicate = self.vocabulary.predicates[words[position] - self.vocabulary.first_predicate]
-            after = position + 1 + predicate.arity
-            target.add((predicate.name, *(binding.object[word] for word in words[position + 1 : after])))
-            position = after
-        return frozenset(wanted), frozenset(unwanted)
+
+def _array(data: bytes) -> Ids:
+    return np.frombuffer(data, _BIG_ENDIAN).astype(np.int32).reshape(-1, 1)
+
+
+class _Words(dict[Atom, bytes]):
+    """The bytes of each state atom, made on first sight; nothing for predicates left out."""
+
+    def __init__(self, encoding: WordsEncoding, binding: Binding) -> None:
+        super().__init__()
+        self._encoding = encoding
+        self._binding = binding
+
+    def __missing__(self, atom: Atom) -> bytes:
+        left_out = atom[0] in self._encoding.vocabulary.left_out
+        data = self[atom] = b"" if left_out else to_bytes(self._encoding.atom_words(atom, self._binding))
+        return data
+
+
+class _Memory:
+    """What is remembered of one task; `tail` follows the changing part of every state."""
+
+    def __init__(self, encoding: WordsEncoding, binding: Binding) -> None:
+        self._encoding = encoding
+        self._binding = binding
+        self._words_of = _Words(encoding, binding).__getitem__
+        self.tail = b"".join(sorted(map(self._words_of, binding.static_atoms))) + self.goal(binding.goal)
+
+    def state(self, atoms: Iterable[Atom]) -> bytes:
+        """The sorted facts of a state. Static predicates have the largest ids, so theirs come last."""
+        return to_bytes([BEGIN]) + b"".join(sorted(map(self._words_of, atoms)))
+
+    def goal(self, goal: Goal) -> bytes:
+        data = to_bytes([GOAL])
+        for opening, atoms in zip(([], [NOT]), goal, strict=True):
+            kept = {atom for atom in atoms if atom[0] not in self._encoding.vocabulary.left_out}
+            data += b"".join(
+                sorted(to_bytes([*opening, *self._encoding.atom_words(atom, self._binding)]) for atom in kept)
+            )
+        return data

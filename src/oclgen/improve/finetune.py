@@ -13,15 +13,16 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from oclgen.checkpoint import KINDS, read_settings, read_vocabulary
+from oclgen.checkpoint import read_settings, read_vocabulary
 from oclgen.data import dataset
 from oclgen.data.example_store import open_store
 from oclgen.data.relational_store import open_relational_store
 from oclgen.data.replayed import JOB_ROWS
+from oclgen.encoding.kinds import RELATIONAL, WORDS, encoding_of
 from oclgen.errors import InputError, OclgenError
 from oclgen.improve.settings import Finetuning, ImproveSettings
 from oclgen.learn.settings import Model, TrainingSettings
-from oclgen.model_folders import RELATIONAL, model_domain
+from oclgen.model_folders import encoding_kind, model_domain
 from oclgen.relational_checkpoint import read_relational_settings
 from oclgen.support.files import copy_folder, read_json
 from oclgen.support.parallel import run_unordered
@@ -54,7 +55,7 @@ def finetune(settings: ImproveSettings, before: Path, folder: Path, workers: int
 
 def kinds(model: Path) -> tuple[str, ...]:
     """The networks that a model folder holds."""
-    return (RELATIONAL,) if (model / RELATIONAL).is_dir() else KINDS
+    return encoding_kind(model).checkpoints
 
 
 def check_window(settings: ImproveSettings, model: Path) -> None:
@@ -71,21 +72,21 @@ def check_window(settings: ImproveSettings, model: Path) -> None:
 def encode(run: FinetuneRun, workers: int) -> None:
     """Make the examples here, with all workers; the training runs, workers themselves, find them made."""
     data = dataset.open_dataset(run.settings.data.path)
-    if run.settings.kind == RELATIONAL:
+    if not encoding_of(run.settings.kind).has_vocabulary:
         for split in ("train", "val"):
             open_relational_store(data, split, min(workers, 1 + data.count(split) // JOB_ROWS))
         return
     vocabulary = read_vocabulary(Path(run.settings.run.initial) / "vocabulary.json")
     for split in ("train", "val"):
         processes = min(workers, 1 + data.count(split) // JOB_ROWS)
-        open_store(data, split, vocabulary, processes, run.settings.model.plans)
+        open_store(data, split, vocabulary, processes)
 
 
 def training_settings(kind: str, tuning: Finetuning, initial: Path, data: Path) -> TrainingSettings:
     """The shape is that of the checkpoint to start from."""
     return TrainingSettings(
         kind=kind,
-        model=relational_shape(initial) if kind == RELATIONAL else network_shape(initial, tuning.dropout),
+        model=network_shape(initial, tuning.dropout) if kind in WORDS.checkpoints else relational_shape(initial),
         data=replace(tuning.data, path=str(data)),
         optimizer=tuning.optimizer,
         schedule=tuning.schedule,
@@ -102,7 +103,7 @@ def network_shape(initial: Path, dropout: float) -> Model:
 def relational_shape(initial: Path) -> Model:
     shape = read_relational_settings(initial / "settings.json")
     return Model(
-        encoding=RELATIONAL,
+        encoding=RELATIONAL.name,
         layers=shape.encoder_layers,
         decoder_layers=shape.decoder_layers,
         width=shape.width,

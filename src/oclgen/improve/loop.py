@@ -25,7 +25,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from oclgen.checkpoint import load_checkpoint
 from oclgen.data import dataset
 from oclgen.data.dataset import Dataset
 from oclgen.errors import InputError
@@ -34,9 +33,9 @@ from oclgen.improve.evaluation import Trial, Tried, try_policy
 from oclgen.improve.pool import Choice
 from oclgen.improve.searching import Searched, SearchJob, search
 from oclgen.improve.settings import ImproveSettings, check_unchanged, save_settings
-from oclgen.model_folders import RELATIONAL, model_domain
+from oclgen.model_folders import model_domain
 from oclgen.planner import prepare
-from oclgen.relational_checkpoint import load_relational
+from oclgen.relational_checkpoint import load_any
 from oclgen.support.files import JsonLines, locked, read_json, read_json_lines, write_json
 from oclgen.support.parallel import run_unordered
 
@@ -92,7 +91,7 @@ def begin(settings: ImproveSettings, folder: Path, model: Path | None, resume: b
     else:
         model_domain(model)
         for kind in finetune.kinds(model):
-            load_relational(model / kind) if kind == RELATIONAL else load_checkpoint(model / kind, kind)
+            load_any(model / kind, kind)
         finetune.copy_model(model, folder / "iteration-0")
     save_settings(saved, settings)
 

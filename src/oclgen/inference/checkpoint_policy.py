@@ -34,8 +34,6 @@ def relational_policy(model: RelationalModel, *, decoding: str = "free", tempera
 class RelationalReader:
     """Prompts are encoded states; arguments are pointers to rows."""
 
-    skipping = False
-
     def __init__(self, model: RelationalModel) -> None:
         self._model = model
 

@@ -9,7 +9,7 @@ from oclgen.checkpoint import Checkpoint
 from oclgen.inference.encoded_states import RelationalModel, StateEngine, native_model
 from oclgen.inference.engine import HeuristicEngine, PolicyEngine
 from oclgen.inference.native import NativePolicyEngine
-from oclgen.inference.native_heuristic import native_heuristic_engine
+from oclgen.inference.native_heuristic import NativeHeuristicEngine
 from oclgen.relational_checkpoint import RelationalCheckpoint
 
 TORCH_ENGINES = "oclgen.learn.torch_engine"
@@ -25,7 +25,7 @@ def policy_engine(checkpoint: Checkpoint, device: str) -> PolicyEngine:
 
 def heuristic_engine(checkpoint: Checkpoint, device: str) -> HeuristicEngine:
     if device == "cpu":
-        return native_heuristic_engine(checkpoint)
+        return NativeHeuristicEngine(checkpoint)
     torch_engines = importlib.import_module(TORCH_ENGINES)
     engine: HeuristicEngine = torch_engines.TorchHeuristicEngine(checkpoint, torch_device(device))
     return engine

@@ -32,7 +32,7 @@ class Prefixes:
         segments["own"] = [cache.ctypes.data for cache in self.caches]
         segments["own_capacity"] = self.capacities
         segments["rows"] = self.lengths
-        limits = np.concatenate([engine.visible(length) for length in self.lengths.tolist()])
+        limits = np.concatenate([np.arange(1, length + 1, dtype=np.int32) for length in self.lengths.tolist()])
         last = np.cumsum(self.lengths, dtype=np.int32) - np.int32(1)
         self.last_rows = engine.model.run(np.concatenate(embedded), segments, limits, last)
 
@@ -87,7 +87,8 @@ class NativeSession:
         before = np.repeat(segments["start"] + counts - ends, counts)
         limits = before + np.arange(1, len(tokens) + 1, dtype=np.int32)
         assert limits.max(initial=0) <= self._capacity, "fed more tokens than the session was opened for"
-        x = self._engine.embedding.plan(tokens, limits, np.repeat(segments["prefix_length"] - np.int32(1), counts))
+        positions = limits + np.repeat(segments["prefix_length"] - np.int32(1), counts)
+        x = self._engine.embedding.plan(tokens, positions)
         segments["rows"] = counts
         self._logits = self._engine.head(self._engine.model.run(x, segments, limits, ends - np.int32(1)))
         segments["start"] += counts
@@ -122,8 +123,7 @@ class NativePolicyEngine:
         self.embedding = Embedding(checkpoint, lambda table: widen(table, self.model.width))
         self.max_plan = settings.max_plan
         self.vocabulary = len(weights["token.weight"])
-        self._causal = settings.encoding == "words"
-        self.normalise = self.model.norm(weights["norm.weight"], weights["norm.bias"])  # behind the last block
+        self._normalise = self.model.norm(weights["norm.weight"], weights["norm.bias"])  # behind the last block
         table = widen(weights["token.weight"], self.model.width)
         self._head = Linear(self.model.kernel, table, np.zeros(len(table), np.float32))
 
@@ -132,18 +132,10 @@ class NativePolicyEngine:
 
     def head(self, x: FloatArray) -> FloatArray:
         """Logits, padded to whole panels."""
-        return self._head(self.normalise(x))
+        return self._head(self._normalise(x))
 
     def embed_prefix(self, prompt: IntArray) -> FloatArray:
         """The rows of a prompt and of `<actions>`."""
         rows = self.embedding.prompt(prompt)
-        opening, zero, length = (np.array([number], np.int32) for number in (ACTIONS, 0, len(rows)))
-        return np.concatenate([rows, self.embedding.plan(opening, zero, length)])
-
-    def visible(self, length: int) -> IntArray:
-        """How many positions each row of a prefix sees: its past (words) or the whole prompt (atoms, objects)."""
-        if self._causal:
-            return np.arange(1, length + 1, dtype=np.int32)
-        limits = np.full(length, length - 1, np.int32)
-        limits[-1] = length
-        return limits
+        opening, place = (np.array([number], np.int32) for number in (ACTIONS, len(rows)))
+        return np.concatenate([rows, self.embedding.plan(opening, place)])

@@ -6,20 +6,15 @@ every token is masked to a prefix of one of them (so never the end token), and p
 does the same and takes back what leads into a dead end (`rollout`). Confidence is always the probability at
 temperature 1 of the distribution that was sampled from, restricted or not.
 
-A model of `choices` writes only tokens that have an alternative: its decoding is always restricted, rollouts begin
-where the first choice is, and its limits count choices.
-
 Paper: Section 3 (autoregressive policies), Section 4.3 (rollouts, confidence).
 """
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
 
-from oclgen.encoding.choices import chosen, trie
 from oclgen.errors import InputError
 from oclgen.inference.action_sampling import ActionEngine, ActionSampler
 from oclgen.inference.engine import PolicyEngine
@@ -35,11 +30,6 @@ MAX_ROWS = 64
 
 class Reader(Protocol):
     """How a kind of model reads states and writes actions."""
-
-    @property
-    def skipping(self) -> bool:
-        """Whether its plans hold only tokens that have an alternative."""
-        ...
 
     def prompts(self, task: Task, states: Sequence[State]) -> list[Any]:
         """What the engine reads of each state; None where a state does not fit the model."""
@@ -62,8 +52,7 @@ class ModelPolicy:
             raise InputError(f"temperature is {temperature}, must be 0 or more")
         self.tokens = 0
         self._reader, self._engine = reader, engine
-        self._skipping = reader.skipping
-        self._restricted = self._skipping or decoding != "free"
+        self._restricted = decoding != "free"
         self._returning = decoding == "viable"
         self._temperature = temperature
         self._last: Grammar | None = None
@@ -88,9 +77,6 @@ class ModelPolicy:
         for state in states:
             start = grammar.reached(state)
             drafts.append([Draft(grammar, start, self._restricted, max_actions) for _ in range(samples)])
-        if self._skipping:
-            for draft in chain.from_iterable(drafts):
-                draft.skip()
         for batch in batches(self._behind_prompts(task, drafts)):
             sampler.run(batch)
         self.tokens += sampler.tokens
@@ -101,15 +87,11 @@ class ModelPolicy:
     ) -> Sampler | ActionSampler:
         if not self._restricted and isinstance(self._engine, ActionEngine) and self._engine.samples_actions:
             return ActionSampler(self._engine, generator, self._temperature, limit, should_stop)
-        return Sampler(self._engine, generator, self._temperature, limit, self._skipping, self._returning, should_stop)
+        return Sampler(self._engine, generator, self._temperature, limit, self._returning, should_stop)
 
     def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
-        """Geometric means of the model's (unrestricted) token probabilities, normalised over `actions`, which a model
-        of `choices` takes for all that are applicable."""
+        """Geometric means of the model's (unrestricted) token probabilities, normalised over `actions`."""
         tokens = [self._reader.tokens(task, action) for action in actions]
-        if self._skipping:
-            choices = trie(tokens)
-            tokens = [chosen(each, choices) for each in tokens]
         prompt = self._reader.prompts(task, [state])[0] if len(actions) > 1 else None
         if prompt is None:
             return [1.0 / len(actions)] * len(actions)

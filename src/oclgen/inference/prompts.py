@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Protocol, cast
 from weakref import WeakKeyDictionary
 
-from oclgen import encoding
 from oclgen.checkpoint import Checkpoint, load_checkpoint, require_kind
 from oclgen.encoding.binding import BindableTask, Binding, bind
+from oclgen.encoding.words import WordsEncoding
 from oclgen.errors import UnsupportedError
 from oclgen.inference.engine import IntArray
 from oclgen.inference.rollout import Grammar
@@ -31,15 +31,14 @@ def open_checkpoint(source: Checkpoint | Path | str, kind: str) -> Checkpoint:
 class Prompts:
     """Encodes states for one checkpoint.
 
-    Only `words` has positions in its prompts, so only there a prompt can be too long: an initial state that does
-    not fit is refused; a later state that does not fit has no prompt.
+    A prompt can be too long: an initial state that does not fit is refused; a later state that does not fit has no
+    prompt.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        self._encoding = encoding.load(checkpoint.settings.encoding, checkpoint.vocabulary)
+        self._encoding = WordsEncoding(checkpoint.vocabulary)
         self._vocabulary = checkpoint.vocabulary
-        self._choices_only = checkpoint.settings.plans == "choices"
-        self._longest = checkpoint.settings.max_prompt if checkpoint.settings.encoding == "words" else None
+        self._longest = checkpoint.settings.max_prompt
         self._bindings: WeakKeyDictionary[Task, Binding] = WeakKeyDictionary()
 
     def binding(self, task: Task) -> Binding:
@@ -47,10 +46,6 @@ class Prompts:
         if known is None:
             known = self._bindings[task] = self._bind(cast(EncodableTask, task))
         return known
-
-    @property
-    def skipping(self) -> bool:
-        return self._choices_only
 
     def prompts(self, task: Task, states: Sequence[State]) -> list[IntArray | None]:
         return [self.prompt(task, state) for state in states]
@@ -63,7 +58,7 @@ class Prompts:
     def prompt(self, task: Task, state: State) -> IntArray | None:
         """The prompt of a state, or None where it is too long for the model."""
         rows = self._encoding.prompt_rows(cast(EncodableTask, task).atoms(state), self.binding(task))
-        return None if self._longest is not None and len(rows) > self._longest else rows
+        return None if len(rows) > self._longest else rows
 
     def tokens(self, task: Task, action: Action) -> list[int]:
         return self._encoding.action(action, self.binding(task))
@@ -71,7 +66,7 @@ class Prompts:
     def _bind(self, task: EncodableTask) -> Binding:
         binding = bind(self._vocabulary, task)
         length = len(self._encoding.prompt_rows(task.atoms(task.initial_state), binding))
-        if self._longest is not None and length > self._longest:
+        if length > self._longest:
             raise UnsupportedError(
                 f"initial state and goal take {length} words; this model of {self._vocabulary.domain}"
                 f" reads at most {self._longest}"

@@ -2,19 +2,32 @@
 
 Rollouts of a task share what they reach, so that each action is applied once. Where decoding is `viable`
 they also share where one gets stuck: a token after which no choice is left before a dead end (a row of Labyrinth cannot
-be shifted past its robot) is taken back and not offered again.
+be shifted past its robot) or before forced states repeat is taken back and not offered again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from oclgen.encoding.choices import Choices, trie
 from oclgen.interfaces import Action, Rollout, State, Step, Task
 
 MAX_KNOWN = 10_000
 """States of a task that are remembered; beyond, memory begins anew."""
+Choices: TypeAlias = dict[int, "Choices"]
+"""A trie of token sequences: which tokens may come next, and what may come after each."""
 DEAD: Choices = {-1: {}}
 """What stands in a trie behind a token that leads into a dead end."""
+CLOSED: Choices = {-1: DEAD}
+"""Choices of which none is offered."""
+
+
+def trie(sequences: Sequence[Sequence[int]]) -> Choices:
+    root: Choices = {}
+    for sequence in sequences:
+        branch = root
+        for token in sequence:
+            branch = branch.setdefault(token, {})
+    return root
 
 
 def offered(choices: Choices) -> list[int]:
@@ -58,7 +71,7 @@ class Grammar:
 class Reached:
     """A state that some rollout reached."""
 
-    __slots__ = ("_applicable", "_choices", "_forced", "_grammar", "_successors", "is_goal", "state")
+    __slots__ = ("_applicable", "_choices", "_grammar", "_successors", "is_goal", "state")
 
     def __init__(self, grammar: Grammar, state: State) -> None:
         self.state = state
@@ -67,7 +80,6 @@ class Reached:
         self._successors: dict[Action, State | None] = {}
         self._applicable: Sequence[Action] | None = None
         self._choices: Choices | None = None
-        self._forced: list[Action] | None = None
 
     def follow(self, action: Action) -> "Reached | None":
         """Where an action leads; None where it is not applicable."""
@@ -90,34 +102,16 @@ class Reached:
             self._choices = trie([self._grammar.tokens(action) for action in self.applicable])
         return self._choices
 
-    @property
-    def forced(self) -> list[Action]:
-        """The actions that must follow one another from here. Where they lead round in a circle, the last state is
-        closed: nothing is offered there."""
-        if self._forced is None:
-            self._forced = []
-            reached, seen = self, {self.state}
-            while len(reached.applicable) == 1:
-                [action] = reached.applicable
-                following = reached.follow(action)
-                assert following is not None
-                self._forced.append(action)
-                reached = following
-                if reached.state in seen:
-                    reached.choices.update(dict.fromkeys(reached.choices, DEAD))
-                    break
-                seen.add(reached.state)
-        return self._forced
-
 
 class Draft:
     """A rollout under way. `choices` are the tokens it may continue with, where decoding is restricted; `length` is
-    the number of tokens read, those skipped not counted."""
+    the number of tokens read."""
 
     __slots__ = (
         "_action",
         "_before",
         "_confidence",
+        "_forced_states",
         "_grammar",
         "_max_actions",
         "_missing",
@@ -138,6 +132,7 @@ class Draft:
         self._confidence = 1.0
         self._before: tuple[Reached, int, list[str], int, float, Choices, int] | None = None
         self._taken: list[tuple[Choices, int]] = []
+        self._forced_states: set[State] = set()  # reached since the last sampled token
         self.length = 0
         self.choices = start.choices if restricted else None
 
@@ -157,7 +152,7 @@ class Draft:
 
     @property
     def stuck(self) -> bool:
-        """Where no token may follow, short of the goal."""
+        """Short of the goal where no token may follow: in a dead end, or where forced states repeat."""
         return self.choices is not None and not self._reached.is_goal and closed(self.choices)
 
     @property
@@ -169,6 +164,7 @@ class Draft:
         """Read one more token; false where the rollout ends with it."""
         if self.choices is not None:
             self._remember(self.choices, token)
+        self._forced_states.clear()
         self.length += 1
         return self._continue(token, probability)
 
@@ -187,25 +183,6 @@ class Draft:
         """Read the only token that may follow."""
         self.length += 1
         return self._continue(token, 1.0)
-
-    def skip(self) -> bool:
-        """Read the tokens that must follow without counting them; false where the rollout ends with them."""
-        while not self.ended and (token := self.forced) is not None:
-            if self._action or not self._reached.forced:
-                self._continue(token, 1.0)
-            else:
-                self._follow(self._reached.forced)
-        return not self.ended
-
-    def _follow(self, actions: Sequence[Action]) -> None:
-        """Take actions that must be taken, as far as more are allowed."""
-        for action in actions:
-            following = self._reached.follow(action)
-            if following is None or len(self._steps) == self._max_actions:
-                break
-            self._steps.append(Step(action, 1.0))
-            self._reached = following
-        self.choices = self._reached.choices
 
     def take_back(self) -> None:
         """Stuck: return to the last token that was a choice, which is offered no more. Where nothing else is offered
@@ -264,5 +241,6 @@ class Draft:
         self._action.clear()
         self._confidence = 1.0
         if self.choices is not None:
-            self.choices = reached.choices
+            self.choices = CLOSED if reached.state in self._forced_states else reached.choices
+            self._forced_states.add(reached.state)
         return not self.ended

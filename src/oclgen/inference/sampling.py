@@ -1,8 +1,7 @@
 """The token loop: sample one token per live row, read it, drop the rows that ended, feed the rest.
 
 Where decoding is restricted and a token can only be followed by one other, that one needs no sampling: it is read at
-once, and what a row got is fed in one piece. Few of the tokens of an action with many arguments are choices. A model of
-`choices` (`oclgen.encoding.choices`) never sees the others.
+once, and what a row got is fed in one piece. Few of the tokens of an action with many arguments are choices.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +33,6 @@ class Sampler:
     generator: np.random.Generator
     temperature: float
     limit: int
-    skipping: bool
     returning: bool
     should_stop: Callable[[], bool]
     tokens: int = 0
@@ -80,9 +78,7 @@ class Sampler:
         """The tokens that a draft got: the sampled one and those that must follow; none where it ended or is full."""
         got = [token]
         going_on = draft.extend(token, probability)
-        if self.skipping:
-            going_on = going_on and draft.skip()
-        while not self.skipping and going_on and draft.length < self.limit and (forced := draft.forced) is not None:
+        while going_on and draft.length < self.limit and (forced := draft.forced) is not None:
             got.append(forced)
             going_on = draft.force(forced)
         self.tokens += len(got)

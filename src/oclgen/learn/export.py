@@ -19,12 +19,11 @@ import torch
 from safetensors.numpy import save
 from torch import nn
 
-from oclgen.checkpoint import FORMAT, ModelSettings, load_checkpoint, read_settings
+from oclgen.checkpoint import FORMAT, ModelSettings
 from oclgen.encoding import Vocabulary
 from oclgen.encoding.relational import Schema
 from oclgen.errors import InputError
-from oclgen.relational_checkpoint import KIND as RELATIONAL
-from oclgen.relational_checkpoint import RelationalSettings, load_relational
+from oclgen.relational_checkpoint import RelationalCheckpoint, RelationalSettings, load_any
 from oclgen.support.files import read_json, replacing, replacing_folder, write_json, write_text
 from oclgen.support.provenance import revision, versions
 
@@ -62,14 +61,9 @@ def export(
 def ship(source: Path, target: Path) -> None:
     """Copy a checkpoint with its weights as float16: half the size, the same plans."""
     metrics, recipe = read_json(source / "metrics.json"), read_json(source / "recipe.json")
-    if read_json(source / "settings.json").get("kind") == RELATIONAL:
-        model = load_relational(source)
-        origin = Origin(model.schema, model.domain_text, recipe)
-        export(target, model.settings, model.weights, origin, metrics, np.float16)
-        return
-    checkpoint = load_checkpoint(source)
-    vocabulary = Vocabulary.from_json((source / "vocabulary.json").read_text(encoding="utf-8"))
-    origin = Origin(vocabulary, checkpoint.domain_text, recipe)
+    checkpoint = load_any(source)
+    language = checkpoint.schema if isinstance(checkpoint, RelationalCheckpoint) else checkpoint.vocabulary
+    origin = Origin(language, checkpoint.domain_text, recipe)
     export(target, checkpoint.settings, checkpoint.weights, origin, metrics, np.float16)
 
 
@@ -78,22 +72,11 @@ def network_weights(network: nn.Module) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def load_weights(network: nn.Module, folder: Path, settings: ModelSettings | RelationalSettings) -> None:
-    """Start from the weights of a checkpoint of the same shape; a heuristic with a policy's network may start from a
-    policy's weights, all but its last two layers."""
-    if isinstance(settings, RelationalSettings):
-        start = load_relational(folder)
-        if dataclasses.replace(start.settings, revision=settings.revision) != settings:
-            raise InputError(f"{folder}: its network has another shape than [model] asks for")
-        network.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in start.weights.items()})
-        return
-    from_policy = settings.kind == "heuristic" and read_settings(folder / "settings.json").kind == "policy"
-    checkpoint = load_checkpoint(folder, "policy" if from_policy else settings.kind)
-    expected = dataclasses.replace(settings, kind="policy", max_cost=0) if from_policy else settings
-    # what plans are written with changes no weight: a policy of choices may begin as one of whole plans
-    if dataclasses.replace(checkpoint.settings, revision=settings.revision, plans=settings.plans) != expected:
+    """Start from the weights of a checkpoint of the same kind and shape."""
+    start = load_any(folder, settings.kind)
+    if dataclasses.replace(start.settings, revision=settings.revision) != settings:
         raise InputError(f"{folder}: its network has another shape than [model] asks for")
-    weights = {name: torch.from_numpy(value.copy()) for name, value in checkpoint.weights.items()}
-    network.load_state_dict(weights, strict=not from_policy)
+    network.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in start.weights.items()})
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> None:

@@ -14,10 +14,8 @@ from oclgen.inference.policy import ModelPolicy
 from oclgen.interfaces import Policy, State
 from oclgen.learn.settings import Generation
 from oclgen.pddl.task import PddlTask
-from oclgen.relational_checkpoint import KIND as RELATIONAL
-from oclgen.relational_checkpoint import load_relational
+from oclgen.relational_checkpoint import RelationalCheckpoint, load_any
 from oclgen.search.context import replay
-from oclgen.support.files import read_json
 
 
 def completion(folder: Path, tasks: Sequence[PddlTask], settings: Generation, seed: int) -> dict[str, float]:
@@ -33,9 +31,10 @@ def completion(folder: Path, tasks: Sequence[PddlTask], settings: Generation, se
 
 def open_policy(folder: Path) -> ModelPolicy:
     """The policy of a checkpoint of any kind."""
-    if read_json(folder / "settings.json").get("kind") == RELATIONAL:
-        return relational_policy(native_model(load_relational(folder)))
-    return checkpoint_policy(folder)
+    checkpoint = load_any(folder)
+    if isinstance(checkpoint, RelationalCheckpoint):
+        return relational_policy(native_model(checkpoint))
+    return checkpoint_policy(checkpoint)
 
 
 def chain(policy: Policy, task: PddlTask, settings: Generation, rng: random.Random) -> tuple[bool, list[int]]:

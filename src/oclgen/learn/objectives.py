@@ -17,7 +17,7 @@ from oclgen.checkpoint import ModelSettings
 from oclgen.data.batches import Batch
 from oclgen.encoding import Vocabulary
 from oclgen.encoding.relational import Schema
-from oclgen.learn.networks import HeuristicNetwork, PlanStartHeuristic, PolicyNetwork
+from oclgen.learn.networks import HeuristicNetwork, PolicyNetwork
 from oclgen.learn.relational_network import RelationalNetwork
 from oclgen.relational_checkpoint import RelationalSettings
 
@@ -53,7 +53,7 @@ def make_network(
 def words_network(settings: ModelSettings) -> type[PolicyNetwork] | type[HeuristicNetwork]:
     if settings.kind == "policy":
         return PolicyNetwork
-    return HeuristicNetwork if settings.network == "bert" else PlanStartHeuristic
+    return HeuristicNetwork
 
 
 def targets(batch: Batch) -> int:

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oclgen.checkpoint import ENCODINGS, KINDS, NETWORKS, ModelSettings
-from oclgen.encoding.choices import PLANS
+from oclgen.checkpoint import ModelSettings
+from oclgen.encoding.kinds import ENCODINGS, RELATIONAL, WORDS, encoding_of
 from oclgen.encoding.relational import Relation
 from oclgen.errors import InputError
-from oclgen.relational_checkpoint import KIND as RELATIONAL
 from oclgen.relational_checkpoint import RelationalSettings
 from oclgen.support.files import write_json
 from oclgen.support.settings import apply_overrides, build, parse_duration, read_table, require
@@ -21,27 +20,23 @@ from oclgen.support.settings import apply_overrides, build, parse_duration, read
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The network. `words` is GPT-2 and BERT exactly; `atoms` reads the prompt as a set."""
+    """The network: the paper's GPT-2 and BERT (`words`), or one relational network with both heads."""
 
-    encoding: str = "atoms"
+    encoding: str = WORDS.name
     layers: int = 4
     heads: int = 4
     width: int = 128
     inner: int = 512
     max_prompt: int = 512
-    max_plan: int = 0  # gpt2: positions of plan tokens, the opening one included
+    max_plan: int = 0  # positions of plan tokens, the opening one included
     max_cost: int = 0  # heuristic: largest cost-to-go that has a class of its own
-    plans: str = "whole"  # or choices: a policy writes, a heuristic judges only where there is an alternative
-    network: str = ""  # heuristic: bert (the paper's), or gpt2: a policy's network with a classifier on top
     dropout: float = 0.0
     decoder_layers: int = 2  # relational: `layers` are those of the encoder
     relation: int = 64  # relational: width of the maps of relations
     cost_weight: float = 3.0  # relational: one cost-to-go counts as much as so many tokens
 
     def __post_init__(self) -> None:
-        known = (*ENCODINGS, RELATIONAL)
-        require(self.encoding in known, f"model.encoding must be one of {', '.join(known)}")
-        require(self.plans in PLANS, f"model.plans must be one of {', '.join(PLANS)}")
+        require(self.encoding in ENCODINGS, f"model.encoding must be one of {', '.join(ENCODINGS)}")
         require(min(self.layers, self.heads, self.width, self.inner, self.max_prompt) > 0, "model: sizes must be > 0")
         require(self.width % self.heads == 0, "model.width must be a multiple of model.heads")
         require(0 <= self.dropout < 1, "model.dropout must lie in [0, 1)")
@@ -58,7 +53,6 @@ class Data:
     offsets: bool = True  # the paper's action compilation: start at a random step of the plan
     window: int = 0  # policy: at most so many actions per example; 0 = the whole rest of the plan
     shuffle_names: bool = False  # give objects random tokens of their pool, where names carry no meaning
-    symmetry: bool = False  # rename objects by a random symmetry of the domain, where names do (`symmetry.py`)
     batch_examples: int = 0  # examples per process and step
     batch_tokens: int = 0  # or prompt rows and plan tokens per process and step, padding included
 
@@ -170,20 +164,11 @@ class TrainingSettings:
     generation: Generation = field(default_factory=Generation)
 
     def __post_init__(self) -> None:
-        known = (*KINDS, RELATIONAL)
-        require(self.kind in known, f"kind must be one of {', '.join(known)}")
-        relational = self.model.encoding == RELATIONAL
-        together = relational == (self.kind == RELATIONAL)
-        require(together, "kind and model.encoding are relational together or not at all")
-        if relational:
-            require(self.model.max_plan > 0, "a relational model needs model.max_plan")
-            require(self.data.window > 0, "a relational model needs data.window")
-            return
-        networks = NETWORKS[self.kind]
-        network = self.model.network or networks[0]
-        require(network in networks, f"model.network of a {self.kind} must be {' or '.join(networks)}")
-        require(network != "gpt2" or self.model.max_plan > 0, f"a {self.kind} like this needs model.max_plan")
-        require(self.kind == "policy" or self.model.max_cost > 0, "a heuristic needs model.max_cost")
+        encoding = encoding_of(self.kind)
+        require(self.model.encoding == encoding.name, f"model.encoding of a {self.kind} must be {encoding.name}")
+        limit = "max_cost" if self.kind == "heuristic" else "max_plan"
+        require(getattr(self.model, limit) > 0, f"a {self.kind} needs model.{limit}")
+        require(encoding != RELATIONAL or self.data.window > 0, "a relational model needs data.window")
 
     def shape(self, revision: str = "") -> ModelSettings:
         """What a checkpoint's settings.json says of the network."""

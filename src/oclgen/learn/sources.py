@@ -18,6 +18,7 @@ from oclgen.data.relational_store import RelationalStore, open_relational_store
 from oclgen.domains import catalog
 from oclgen.domains.catalog import DomainSpec
 from oclgen.encoding import Vocabulary, build_vocabulary
+from oclgen.encoding.kinds import encoding_of
 from oclgen.encoding.relational import Schema, schema_of
 from oclgen.errors import InputError
 from oclgen.learn.distributed import World
@@ -25,7 +26,6 @@ from oclgen.learn.export import Origin
 from oclgen.learn.objectives import Shape
 from oclgen.learn.settings import TrainingSettings
 from oclgen.pddl.domain import read_domain
-from oclgen.relational_checkpoint import KIND as RELATIONAL
 from oclgen.relational_checkpoint import RelationalSettings, read_relational_settings
 
 PIECE = 1 << 16
@@ -62,15 +62,16 @@ def open_sources(settings: TrainingSettings, world: World, processes: int = 0) -
     if not settings.data.path:
         raise InputError("no data set: give --data DIR or data.path")
     data = dataset.open_dataset(settings.data.path)
-    processes = processes or world.size
-    if settings.kind == RELATIONAL:
-        return relational_sources(settings, data, world, processes)
+    opened = words_sources if encoding_of(settings.kind).has_vocabulary else relational_sources
+    return opened(settings, data, world, processes or world.size)
+
+
+def words_sources(settings: TrainingSettings, data: Dataset, world: World, processes: int) -> Sources:
     vocabulary = find_vocabulary(settings, data)
-    stores = [shared_store(data, split, vocabulary, settings.model.plans, world) for split in ("train", "val")]
+    stores = [shared_store(data, split, vocabulary, world) for split in ("train", "val")]
     for store in stores:
         check_limits(store, settings)
-    symmetry = find_domain(settings, data).symmetry if settings.data.symmetry else None
-    training, validation = (Examples(store, vocabulary, batches(settings, processes), symmetry) for store in stores)
+    training, validation = (Examples(store, vocabulary, batches(settings, processes)) for store in stores)
     origin = Origin(vocabulary, data.domain_text, recipe(data, world))
     problems = validation_problems(settings, data)
     return Sources(origin, settings.shape(), training, validation, problems, processes)
@@ -138,10 +139,10 @@ def read_vocabulary(path: Path) -> Vocabulary:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def shared_store(data: Dataset, split: str, vocabulary: Vocabulary, plans: str, world: World) -> Store:
+def shared_store(data: Dataset, split: str, vocabulary: Vocabulary, world: World) -> Store:
     """Made by the first process, read by all."""
-    world.first(lambda: open_store(data, split, vocabulary, len(os.sched_getaffinity(0)), plans))
-    return open_store(data, split, vocabulary, plans=plans)
+    world.first(lambda: open_store(data, split, vocabulary, len(os.sched_getaffinity(0))))
+    return open_store(data, split, vocabulary)
 
 
 def shared_relational_store(data: Dataset, split: str, world: World) -> RelationalStore:
@@ -153,11 +154,9 @@ def batches(settings: TrainingSettings, processes: int) -> BatchSettings:
     data = settings.data
     return BatchSettings(
         kind=settings.kind,
-        encoding=settings.model.encoding,
         tokens=data.batch_tokens * processes or None,
         examples=data.batch_examples * processes or None,
         window=data.window or None,
-        positions=settings.model.max_plan if settings.model.plans == "choices" else None,
         compile=data.offsets,
         shuffle_names=data.shuffle_names,
         seed=settings.run.seed,
@@ -165,10 +164,10 @@ def batches(settings: TrainingSettings, processes: int) -> BatchSettings:
 
 
 def check_limits(store: Store, settings: TrainingSettings) -> None:
-    prompt = int(store.step_prompt(settings.model.encoding).max())
+    prompt = int(store.step_words.max())
     if prompt > settings.model.max_prompt:
-        raise InputError(f"the longest prompt has {prompt} rows; raise model.max_prompt ({settings.model.max_prompt})")
-    if settings.kind == "policy" and settings.model.plans == "whole":
+        raise InputError(f"the longest prompt has {prompt} words; raise model.max_prompt ({settings.model.max_prompt})")
+    if settings.kind == "policy":
         plan = store.longest_plan(settings.data.window)
         if plan > settings.model.max_plan:
             raise InputError(

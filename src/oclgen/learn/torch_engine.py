@@ -67,7 +67,6 @@ class TorchPolicyEngine:
         self.device = find_device(device)
         self.max_plan = checkpoint.settings.max_plan
         self.vocabulary = checkpoint.vocabulary.size
-        self.words = checkpoint.settings.encoding == "words"
         self._network = PolicyNetwork(checkpoint.settings, checkpoint.vocabulary)
         self._network.load_state_dict(state_dict(checkpoint))
         self._network.eval().to(self.device)
@@ -96,16 +95,10 @@ class TorchPolicyEngine:
         """A prompt and `<actions>`, [1, length + 1, width], and which of them each may see."""
         ids = torch.tensor(prompt, dtype=torch.long, device=self.device)[None]
         opening = torch.tensor([[ACTIONS]], device=self.device)
-        if self.words:
-            x = self._network.token(ids[:, :, 0]) + self._network.position.weight[: len(prompt)]
-        else:
-            x, _ = self._network.embed_atoms(ids, torch.tensor([len(prompt)], device=self.device))
-        length = x.shape[1]
+        x = self._network.token(ids[:, :, 0]) + self._network.position.weight[: len(prompt)]
+        length = len(prompt)
         mask = torch.ones(length + 1, length + 1, dtype=torch.bool, device=self.device).tril()
-        if not self.words:
-            mask[:length, :length] = True
-        first = torch.tensor([[length if self.words else 0]], device=self.device)
-        return torch.cat([x, self.embed_plan(opening, first)], dim=1), mask
+        return torch.cat([x, self.embed_plan(opening, torch.tensor([[length]], device=self.device))], dim=1), mask
 
     def empty_cache(self, rows: int, positions: int) -> Cache:
         settings = self._network.settings
@@ -166,8 +159,7 @@ class TorchSession(NextTokens):
         written = places >= width - count[:, None]
         ids = torch.zeros_like(written, dtype=torch.long)
         ids[written] = torch.tensor(tokens, dtype=torch.long, device=device)
-        first = self._lengths if self._engine.words else torch.ones_like(self._lengths)
-        positions = (first + self._fed + count - width)[:, None] + places
+        positions = (self._lengths + self._fed + count - width)[:, None] + places
         slots = slice(self._visible.shape[1], self._visible.shape[1] + width)
         self._visible = torch.cat([self._visible, written], dim=1)
         self._cache = with_room(self._cache, slots.stop)

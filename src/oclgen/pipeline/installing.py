@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from oclgen.checkpoint import read_json
+from oclgen.encoding.kinds import RELATIONAL
 from oclgen.learn.export import ship
-from oclgen.model_folders import RELATIONAL
 from oclgen.support.files import copy_folder, replacing_folder, write_text
 
 SOLVE = """# Search settings that suit this model; any of them can be changed here.
@@ -19,7 +19,7 @@ percentile = 20
 def make_model(checkpoint: Path, folder: Path) -> None:
     """A model folder from a checkpoint of a training run."""
     with replacing_folder(folder) as made:
-        ship(checkpoint, made / RELATIONAL)
+        ship(checkpoint, made / RELATIONAL.name)
         max_plan = int(read_json(checkpoint / "settings.json")["max_plan"])
         write_text(made / "solve.toml", SOLVE.format(max_tokens=max_plan - 1))
 
@@ -27,6 +27,6 @@ def make_model(checkpoint: Path, folder: Path) -> None:
 def install(model: Path, out: Path) -> None:
     """Put a model into the user's folder, where other files may lie beside it; settings that the user has changed
     stay."""
-    copy_folder(model / RELATIONAL, out / RELATIONAL)
+    copy_folder(model / RELATIONAL.name, out / RELATIONAL.name)
     if not (out / "solve.toml").exists():
         write_text(out / "solve.toml", (model / "solve.toml").read_text(encoding="utf-8"))

@@ -6,8 +6,8 @@ Each better model appears by rename as `DK.1`, `DK.2` and so on; `DK` itself is 
 import zipfile
 from pathlib import Path
 
+from oclgen.encoding.kinds import RELATIONAL
 from oclgen.errors import InputError
-from oclgen.model_folders import RELATIONAL
 from oclgen.support.files import replacing
 
 
@@ -25,7 +25,7 @@ def versions(knowledge: Path) -> list[int]:
 
 def pack(model: Path, file: Path) -> None:
     with replacing(file) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in [*sorted((model / RELATIONAL).iterdir()), model / "solve.toml"]:
+        for path in [*sorted((model / RELATIONAL.name).iterdir()), model / "solve.toml"]:
             archive.write(path, path.relative_to(model))
 
 

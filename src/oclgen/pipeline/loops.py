@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from oclgen.data.dataset import TRAIN, Row
+from oclgen.encoding.kinds import RELATIONAL
 from oclgen.improve.searching import Searched, SearchJob, search
 from oclgen.improve.settings import ExtraExamples, Searching
 from oclgen.improve.training_data import best_searches, example_rows, store
@@ -155,7 +156,7 @@ class Improver:
         run = folder / "training"
         begun = (run / "state.pt").exists()
         start = read_settings(self.work / "training" / "settings.json")
-        asked = finetuning_settings(start, before / "relational", folder / "data", seconds)
+        asked = finetuning_settings(start, before / RELATIONAL.name, folder / "data", seconds)
         settings = read_settings(run / "settings.json") if begun else asked
         if train(settings, run, resume=begun).reason == "interrupted":
             raise KeyboardInterrupt  # saved; whoever sent the signal meant the whole command

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from oclgen.encoding.kinds import RELATIONAL
 from oclgen.learn.settings import Data, Generation, Model, Optimizer, Run, Schedule, TrainingSettings
 from oclgen.pddl.domain import read_domain
 
@@ -28,7 +29,7 @@ def training_settings(data: Path, domain_text: str, seconds: float, seed: int) -
     """One network with both heads, from scratch."""
     window, max_plan = rollout_size(domain_text)
     model = Model(
-        encoding="relational",
+        encoding=RELATIONAL.name,
         layers=4,
         decoder_layers=2,
         width=64,
@@ -38,7 +39,7 @@ def training_settings(data: Path, domain_text: str, seconds: float, seed: int) -
         max_plan=max_plan,
     )
     return TrainingSettings(
-        kind="relational",
+        kind=RELATIONAL.name,
         model=model,
         data=Data(str(data), window=window, batch_tokens=4000),
         optimizer=Optimizer("muon", lr=0.003, hidden_lr=0.02, betas=(0.9, 0.98)),

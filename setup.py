@@ -85,9 +85,12 @@ def run(command: list[str]) -> None:
 setup(
     ext_modules=[
         Extension(
-            "oclgen.inference.libkernel",
-            [f"src/oclgen/inference/{name}.c" for name in ("kernel", "relational", "relational_decoder", "kernel_cpu")],
-            depends=[f"src/oclgen/inference/{name}.h" for name in ("kernel", "kernel_tile")],
+            "oclgen.inference.kernel.libkernel",
+            [
+                f"src/oclgen/inference/kernel/{name}.c"
+                for name in ("kernel", "relational", "relational_decoder", "kernel_cpu")
+            ],
+            depends=[f"src/oclgen/inference/kernel/{name}.h" for name in ("kernel", "kernel_tile")],
         )
     ],
     cmdclass={"build_ext": BuildKernel, "bdist_wheel": PlatformWheel},

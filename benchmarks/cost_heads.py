@@ -24,9 +24,9 @@ from oclgen.data.batches import Position
 from oclgen.data.dataset import open_dataset
 from oclgen.data.relational_examples import RelationalExamples
 from oclgen.encoding.relational import Schema
-from oclgen.inference.encoded_states import RelationalModel
 from oclgen.inference.engine import FloatArray
-from oclgen.inference.relational_heuristic import percentiles
+from oclgen.inference.relational.encoded_states import RelationalModel
+from oclgen.inference.relational.heuristic import percentiles
 from oclgen.interfaces import State, Task
 from oclgen.learn.distributed import World
 from oclgen.learn.objectives import cost_surprise, to_tensors

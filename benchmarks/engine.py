@@ -27,9 +27,9 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
 from oclgen.checkpoint import FORMAT, Checkpoint, ModelSettings, tensor_shapes
 from oclgen.encoding.vocabulary import ACTIONS, Pool, Symbol, Vocabulary
-from oclgen.inference.kernel import load_kernel
-from oclgen.inference.native import NativePolicyEngine
-from oclgen.inference.native_heuristic import NativeHeuristicEngine
+from oclgen.inference.kernel.binding import load_kernel
+from oclgen.inference.words.heuristic_engine import NativeHeuristicEngine
+from oclgen.inference.words.policy_engine import NativePolicyEngine
 
 PROMPT, NEW, SAMPLES, STATES, MAX_COST = 80, 200, 10, 32, 150
 VOCABULARY = Vocabulary(

@@ -36,10 +36,17 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from oclgen.encoding.distances import FAR
 from oclgen.encoding.relational import NOISE, ProblemGraph, Schema, schema_of
-from oclgen.inference.relational_atoms import Atoms
-from oclgen.inference.relational_engine import RelationalEngine, Rows
+from oclgen.inference.relational.atoms import Atoms
+from oclgen.inference.relational.engine import RelationalEngine, Rows
 from oclgen.learn.relational_network import RelationalNetwork
-from tests.inference.relational_models import draw_task, engine_of, graph_of, random_network, random_walk, torch_batch
+from tests.inference.relational.relational_models import (
+    draw_task,
+    engine_of,
+    graph_of,
+    random_network,
+    random_walk,
+    torch_batch,
+)
 
 SIZES = {"width": 128, "heads": 4, "inner": 512, "relation": 64, "encoder_layers": 4, "decoder_layers": 2}
 STATES, SAMPLES, NEW = 32, 10, 200
@@ -52,8 +59,8 @@ MEMORY = """
 import sys
 import numpy as np
 sys.path.insert(0, ".")
-from oclgen.inference.relational_engine import RelationalEngine
-from tests.inference.relational_reference import COUNTS, Shape, random_atoms, random_problem, random_weights
+from oclgen.inference.relational.engine import RelationalEngine
+from tests.inference.relational.relational_reference import COUNTS, Shape, random_atoms, random_problem, random_weights
 rows, samples, length, *sizes = map(int, sys.argv[1:])
 shape = Shape(*sizes, max_plan=length + 1)
 engine = RelationalEngine(shape, COUNTS, random_weights(shape))

@@ -10,7 +10,7 @@ from oclgen.checkpoint import Checkpoint
 from oclgen.domains import catalog
 from oclgen.encoding.vocabulary import build_vocabulary
 from oclgen.pddl.domain import read_domain
-from tests.inference.models import random_checkpoint
+from tests.inference.words.models import random_checkpoint
 
 
 def write_random_model(folder: Path, domain: str) -> Path:

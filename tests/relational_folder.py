@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 
 from oclgen.domains import catalog
 from oclgen.encoding.relational import schema_of
-from oclgen.inference.encoded_states import RelationalModel, native_model
+from oclgen.inference.relational.encoded_states import RelationalModel, native_model
 from oclgen.pddl.domain import read_domain
 from oclgen.relational_checkpoint import RelationalSettings, load_relational, relational_shapes
 

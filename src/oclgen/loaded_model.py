@@ -22,7 +22,7 @@ from oclgen.model_folders import encoding_kind, model_settings
 
 if TYPE_CHECKING:
     from oclgen.checkpoint import Checkpoint
-    from oclgen.inference.encoded_states import RelationalModel
+    from oclgen.inference.relational.encoded_states import RelationalModel
 
 DECODINGS = ("free", "applicable", "viable")
 DEVICES = ("cpu", "cpu-torch", "cuda")
@@ -86,8 +86,8 @@ class LoadedModel:
     def heuristic(self, use: ModelUse) -> Heuristic:
         """A heuristic for one solve."""
         from oclgen.inference.devices import heuristic_engine
-        from oclgen.inference.heuristic import ModelHeuristic
-        from oclgen.inference.relational_heuristic import RelationalHeuristic
+        from oclgen.inference.relational.heuristic import RelationalHeuristic
+        from oclgen.inference.words.heuristic import ModelHeuristic
 
         if self.is_relational:
             return RelationalHeuristic(self._relational(use), percentile=use.percentile)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from oclgen.bench.estimates import logistic_distribution, main
-from oclgen.inference.heuristic import percentile
-from oclgen.inference.relational_heuristic import modes, percentiles
+from oclgen.inference.relational.heuristic import modes, percentiles
+from oclgen.inference.words.heuristic import percentile
 from oclgen.loaded_model import LoadedModel, ModelUse
 from oclgen.pddl.task import PddlTask
 from oclgen.planner import prepare

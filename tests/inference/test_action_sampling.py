@@ -8,10 +8,10 @@ import pytest
 
 from oclgen.inference import policy as policies
 from oclgen.inference.checkpoint_policy import relational_policy
-from oclgen.inference.encoded_states import RelationalModel
+from oclgen.inference.relational.encoded_states import RelationalModel
 from oclgen.interfaces import Rollout
 from oclgen.pddl.task import PddlTask
-from tests.inference.relational_models import random_walk
+from tests.inference.relational.relational_models import random_walk
 from tests.pddl.samples import SMALL, drawn
 from tests.relational_folder import random_relational_model
 

@@ -14,7 +14,7 @@ from oclgen.inference.rollout import DEAD, Grammar, offered
 from oclgen.interfaces import Rollout, State
 from oclgen.pddl.domain import read_domain
 from oclgen.pddl.task import PddlTask
-from tests.inference.models import random_checkpoint
+from tests.inference.words.models import random_checkpoint
 
 DOMAIN = """(define (domain roads) (:requirements :strips :typing) (:types place)
   (:predicates (at ?x - place) (road ?x ?y - place))

@@ -7,9 +7,9 @@ import torch
 
 from oclgen.errors import InputError
 from oclgen.inference.checkpoint_policy import checkpoint_policy
-from oclgen.inference.heuristic import ModelHeuristic
-from tests.inference.models import random_checkpoint
+from oclgen.inference.words.heuristic import ModelHeuristic
 from tests.inference.scripted import BLOCKS, blocks_task
+from tests.inference.words.models import random_checkpoint
 
 POLICY = random_checkpoint("policy", vocabulary=BLOCKS)
 HEURISTIC = random_checkpoint("heuristic", vocabulary=BLOCKS)

@@ -12,8 +12,8 @@ from oclgen.inference.checkpoint_policy import checkpoint_policy
 from oclgen.inference.policy import ModelPolicy
 from oclgen.interfaces import Action, Rollout
 from oclgen.pddl.task import PddlTask
-from tests.inference.models import random_checkpoint
 from tests.inference.scripted import BLOCKS, DOMAIN, Script, ScriptedEngine, blocks_task, one_path, tokens
+from tests.inference.words.models import random_checkpoint
 
 PLAN: list[Action] = [("pickup", "b2"), ("stack", "b2", "b3"), ("pickup", "b1"), ("stack", "b1", "b2")]
 CHECKPOINT = random_checkpoint("policy", vocabulary=BLOCKS)

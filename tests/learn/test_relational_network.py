@@ -21,7 +21,7 @@ from oclgen.pddl.domain import read_domain
 from oclgen.relational_checkpoint import RelationalSettings, load_relational
 from tests.data.walked_data import walked_dataset
 from tests.encoding.test_relational import Problem
-from tests.inference.relational_models import random_network, torch_batch
+from tests.inference.relational.relational_models import random_network, torch_batch
 
 CPU = torch.device("cpu")
 

@@ -11,11 +11,11 @@ import torch
 from oclgen.errors import InputError
 from oclgen.inference.checkpoint_policy import relational_policy
 from oclgen.inference.devices import relational_model
-from oclgen.inference.encoded_states import RelationalModel
-from oclgen.inference.relational_heuristic import RelationalHeuristic
+from oclgen.inference.relational.encoded_states import RelationalModel
+from oclgen.inference.relational.heuristic import RelationalHeuristic
 from oclgen.pddl.task import PddlTask
 from oclgen.relational_checkpoint import RelationalCheckpoint, load_relational
-from tests.inference.relational_models import random_walk
+from tests.inference.relational.relational_models import random_walk
 from tests.pddl.samples import SMALL, drawn
 from tests.relational_folder import write_relational_checkpoint
 

@@ -11,7 +11,7 @@ import torch
 
 from oclgen.errors import InputError
 from oclgen.inference.checkpoint_policy import relational_policy
-from oclgen.inference.encoded_states import native_model
+from oclgen.inference.relational.encoded_states import native_model
 from oclgen.learn.export import load_state
 from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.train import train

@@ -15,8 +15,8 @@ import numpy as np
 
 from oclgen.errors import UnsupportedError
 from oclgen.inference.engine import FloatArray
-from oclgen.inference.heuristic import ModelHeuristic, percentile
-from oclgen.inference.relational_heuristic import RelationalHeuristic
+from oclgen.inference.relational.heuristic import RelationalHeuristic
+from oclgen.inference.words.heuristic import ModelHeuristic, percentile
 from oclgen.interfaces import Heuristic
 from oclgen.loaded_model import LoadedModel, ModelUse
 from oclgen.pddl.task import PddlTask

@@ -12,9 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from oclgen.inference.engine import FloatArray, IntArray, Session
+from oclgen.inference.kernel.workers import Workers
 from oclgen.inference.rollout import Draft
 from oclgen.inference.sampling import NUMBERS_AHEAD, Behind
-from oclgen.inference.workers import Workers
 
 LEAST_ROWS = 4
 """Rows for which a further thread is worth while."""

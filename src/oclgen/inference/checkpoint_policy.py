@@ -5,11 +5,11 @@ from pathlib import Path
 
 from oclgen.checkpoint import Checkpoint
 from oclgen.inference.devices import policy_engine
-from oclgen.inference.encoded_states import EncodedState, RelationalModel
 from oclgen.inference.engine import PolicyEngine
 from oclgen.inference.policy import ModelPolicy
-from oclgen.inference.prompts import Prompts, open_checkpoint
+from oclgen.inference.relational.encoded_states import EncodedState, RelationalModel
 from oclgen.inference.rollout import Grammar
+from oclgen.inference.words.prompts import Prompts, open_checkpoint
 from oclgen.interfaces import Action, State, Task
 
 

@@ -6,10 +6,10 @@ Torch lives in `oclgen.learn` alone, so its engines are looked up by name, and o
 import importlib
 
 from oclgen.checkpoint import Checkpoint
-from oclgen.inference.encoded_states import RelationalModel, StateEngine, native_model
 from oclgen.inference.engine import HeuristicEngine, PolicyEngine
-from oclgen.inference.native import NativePolicyEngine
-from oclgen.inference.native_heuristic import NativeHeuristicEngine
+from oclgen.inference.relational.encoded_states import RelationalModel, StateEngine, native_model
+from oclgen.inference.words.heuristic_engine import NativeHeuristicEngine
+from oclgen.inference.words.policy_engine import NativePolicyEngine
 from oclgen.relational_checkpoint import RelationalCheckpoint
 
 TORCH_ENGINES = "oclgen.learn.torch_engine"

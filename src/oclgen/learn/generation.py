@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oclgen.inference.checkpoint_policy import checkpoint_policy, relational_policy
-from oclgen.inference.encoded_states import native_model
 from oclgen.inference.policy import ModelPolicy
+from oclgen.inference.relational.encoded_states import native_model
 from oclgen.interfaces import Policy, State
 from oclgen.learn.settings import Generation
 from oclgen.pddl.task import PddlTask

@@ -1,4 +1,4 @@
-"""Relational models on torch: the training network behind the interface of `oclgen.inference.encoded_states`.
+"""Relational models on torch: the training network as a `StateEngine`.
 
 The keys and values of a state's rows are computed once and copied into the cache of every plan behind it. On a CPU the
 engine without torch is several times faster.
@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from oclgen.inference.engine import FloatArray, IntArray
-from oclgen.inference.relational_atoms import AtomBatch, Atoms
-from oclgen.inference.relational_engine import ProblemArrays
+from oclgen.inference.relational.atoms import AtomBatch, Atoms
+from oclgen.inference.relational.engine import ProblemArrays
 from oclgen.learn.relational_network import Block, RelationalNetwork
 from oclgen.learn.torch_engine import Cache, NextTokens, find_device, with_room
 from oclgen.relational_checkpoint import RelationalCheckpoint

@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 
 from oclgen.inference.engine import FloatArray
-from oclgen.inference.kernel import Kernel, address, whole_panels
-from oclgen.inference.native_model import Blocks, Linear, NativeModel, aligned, pad
+from oclgen.inference.kernel.binding import Kernel, address, whole_panels
+from oclgen.inference.kernel.network import Blocks, Linear, NativeModel, aligned, pad
 
 
 class RelationalShape(Protocol):

@@ -8,9 +8,16 @@ import pytest
 import torch
 
 from oclgen.encoding.relational import ProblemGraph, schema_of
-from oclgen.inference.relational_engine import RelationalEngine
+from oclgen.inference.relational.engine import RelationalEngine
 from oclgen.pddl.task import PddlTask
-from tests.inference.relational_models import draw_task, engine_of, graph_of, random_network, random_walk, torch_batch
+from tests.inference.relational.relational_models import (
+    draw_task,
+    engine_of,
+    graph_of,
+    random_network,
+    random_walk,
+    torch_batch,
+)
 
 TASKS = {
     "blocksworld": ("blocks=7",),

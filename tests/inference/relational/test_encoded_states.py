@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from oclgen.errors import UnsupportedError
-from oclgen.inference import encoded_states
-from oclgen.inference.encoded_states import RelationalModel
+from oclgen.inference.relational import encoded_states
+from oclgen.inference.relational.encoded_states import RelationalModel
 from oclgen.interfaces import State
 from oclgen.pddl.task import PddlTask
 from tests.pddl.samples import drawn

@@ -14,7 +14,16 @@ import numpy.typing as npt
 
 from oclgen.checkpoint import NORM_EPSILON, ModelSettings
 from oclgen.inference.engine import FloatArray, IntArray
-from oclgen.inference.kernel import BLOCK_TENSORS, NETWORKS, SEGMENT, Block, Kernel, Model, address, whole_panels
+from oclgen.inference.kernel.binding import (
+    BLOCK_TENSORS,
+    NETWORKS,
+    SEGMENT,
+    Block,
+    Kernel,
+    Model,
+    address,
+    whole_panels,
+)
 
 CACHE_LINE = 64
 

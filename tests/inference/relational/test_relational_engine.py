@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oclgen.inference.kernel import variants
-from oclgen.inference.relational_engine import RelationalEngine, Rows
-from oclgen.inference.relational_weights import SchemaCounts
-from tests.inference.relational_reference import (
+from oclgen.inference.kernel.binding import variants
+from oclgen.inference.relational.engine import RelationalEngine, Rows
+from oclgen.inference.relational.weights import SchemaCounts
+from tests.inference.relational.relational_reference import (
     COUNTS,
     Problem,
     Reference,

@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary, ref
 from oclgen.encoding.relational import ProblemGraph, RelationalTask
 from oclgen.errors import UnsupportedError
 from oclgen.inference.engine import FloatArray, PolicyEngine
-from oclgen.inference.relational_atoms import AtomBatch, AtomColumns
-from oclgen.inference.relational_engine import ProblemArrays, RelationalEngine
-from oclgen.inference.relational_weights import SchemaCounts
+from oclgen.inference.relational.atoms import AtomBatch, AtomColumns
+from oclgen.inference.relational.engine import ProblemArrays, RelationalEngine
+from oclgen.inference.relational.weights import SchemaCounts
 from oclgen.interfaces import Action, Atom, State, Task
 from oclgen.relational_checkpoint import RelationalCheckpoint
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from oclgen.encoding.relational import ProblemGraph, schema_of
-from oclgen.inference.relational_atoms import AtomBatch, AtomColumns, Atoms
+from oclgen.inference.relational.atoms import AtomBatch, AtomColumns, Atoms
 from oclgen.pddl.task import PddlTask
-from tests.inference.relational_models import random_walk
+from tests.inference.relational.relational_models import random_walk
 from tests.pddl.samples import SMALL, drawn
 
 ODD = """(define (domain odd) (:requirements :strips :typing :negative-preconditions) (:types a)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from oclgen.errors import InputError
-from oclgen.inference import heuristic as heuristic_module
 from oclgen.inference.engine import FloatArray, IntArray
-from oclgen.inference.heuristic import ModelHeuristic, percentile
-from tests.inference.models import random_checkpoint
-from tests.inference.reference import Reference
+from oclgen.inference.words import heuristic as heuristic_module
+from oclgen.inference.words.heuristic import ModelHeuristic, percentile
 from tests.inference.scripted import BLOCKS, blocks_task
+from tests.inference.words.models import random_checkpoint
+from tests.inference.words.reference import Reference
 
 CHECKPOINT = random_checkpoint("heuristic", vocabulary=BLOCKS, max_cost=4)
 

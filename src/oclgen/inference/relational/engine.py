@@ -12,18 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from oclgen.inference.engine import FloatArray, IntArray
-from oclgen.inference.kernel import PANEL, address, load_kernel
-from oclgen.inference.native_model import Linear, aligned, pad
-from oclgen.inference.relational_atoms import AtomBatch, Atoms
-from oclgen.inference.relational_session import Prompt, RelationalSession
-from oclgen.inference.relational_weights import (
+from oclgen.inference.kernel.binding import PANEL, address, load_kernel
+from oclgen.inference.kernel.network import Linear, aligned, pad
+from oclgen.inference.kernel.workers import Workers
+from oclgen.inference.relational.atoms import AtomBatch, Atoms
+from oclgen.inference.relational.session import Prompt, RelationalSession
+from oclgen.inference.relational.weights import (
     CostWeights,
     DecoderWeights,
     EncoderWeights,
     RelationalShape,
     SchemaCounts,
 )
-from oclgen.inference.workers import Workers
 
 STATE = np.dtype([("distances", np.uintp), ("atoms", np.uintp), ("rows", np.int32)], align=True)
 """As relational.c explains it."""

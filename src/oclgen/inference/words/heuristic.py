@@ -15,7 +15,7 @@ from oclgen.checkpoint import Checkpoint
 from oclgen.errors import InputError
 from oclgen.inference.devices import heuristic_engine
 from oclgen.inference.engine import FloatArray, HeuristicEngine, IntArray
-from oclgen.inference.prompts import Prompts, open_checkpoint
+from oclgen.inference.words.prompts import Prompts, open_checkpoint
 from oclgen.interfaces import State, Task
 
 MAX_ROWS = 512

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from oclgen.inference.engine import BoolArray, FloatArray, IntArray
-from oclgen.inference.kernel import SEGMENT, Kernel, address, whole_panels
-from oclgen.inference.native_model import aligned
-from oclgen.inference.relational_weights import DecoderWeights
-from oclgen.inference.workers import Workers
+from oclgen.inference.kernel.binding import SEGMENT, Kernel, address, whole_panels
+from oclgen.inference.kernel.network import aligned
+from oclgen.inference.kernel.workers import Workers
+from oclgen.inference.relational.weights import DecoderWeights
 
 PROMPT = np.dtype(
     [

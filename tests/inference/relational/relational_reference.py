@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from oclgen.inference.relational_weights import SchemaCounts
+from oclgen.inference.relational.weights import SchemaCounts
 
 Array = npt.NDArray[np.float64]
 FAR = 32

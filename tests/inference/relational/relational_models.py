@@ -10,9 +10,9 @@ from torch import Tensor
 
 from oclgen.domains import catalog
 from oclgen.encoding.relational import ProblemGraph, Schema, schema_of
-from oclgen.inference.relational_atoms import Atoms
-from oclgen.inference.relational_engine import RelationalEngine
-from oclgen.inference.relational_weights import SchemaCounts
+from oclgen.inference.relational.atoms import Atoms
+from oclgen.inference.relational.engine import RelationalEngine
+from oclgen.inference.relational.weights import SchemaCounts
 from oclgen.interfaces import State
 from oclgen.learn.relational_network import RelationalNetwork
 from oclgen.pddl.task import PddlTask

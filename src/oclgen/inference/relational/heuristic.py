@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from oclgen.errors import InputError
-from oclgen.inference.encoded_states import RelationalModel
 from oclgen.inference.engine import FloatArray
+from oclgen.inference.relational.encoded_states import RelationalModel
 from oclgen.interfaces import State, Task
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from oclgen.errors import InputError
-from oclgen.inference import kernel
-from oclgen.inference.kernel import load_kernel, variants
-from oclgen.inference.native import NativePolicyEngine
-from oclgen.inference.native_heuristic import NativeHeuristicEngine
-from oclgen.inference.native_model import Linear
-from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
+from oclgen.inference.kernel import binding
+from oclgen.inference.kernel.binding import load_kernel, variants
+from oclgen.inference.kernel.network import Linear
+from oclgen.inference.words.heuristic_engine import NativeHeuristicEngine
+from oclgen.inference.words.policy_engine import NativePolicyEngine
+from tests.inference.words.models import VOCABULARY, random_checkpoint, random_prompt
 
 
 @pytest.mark.parametrize("variant", variants())
@@ -71,7 +71,7 @@ def test_threads_may_share_a_model() -> None:
 
 
 def test_a_missing_library_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(kernel, "LIBRARY", tmp_path / "libkernel.so")
+    monkeypatch.setattr(binding, "LIBRARY", tmp_path / "libkernel.so")
     load_kernel.cache_clear()
     with pytest.raises(InputError, match="compiled engine cannot be loaded"):
         load_kernel()
@@ -86,7 +86,7 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     if not Path(runtime.stdout.strip()).is_absolute():
         pytest.skip("gcc comes without its sanitizers")
     library = tmp_path / "libkernel.so"
-    folder = Path(kernel.__file__).parent
+    folder = Path(binding.__file__).parent
     sources = [str(folder / f"{name}.c") for name in ("kernel", "relational", "relational_decoder")]
     flags = ["-std=gnu11", "-O1", "-g", "-fPIC", "-shared", "-Wno-psabi", "-fsanitize=address,undefined"]
     flags += ["-fno-sanitize-recover=undefined"]
@@ -97,7 +97,5 @@ def test_sanitizers_find_nothing(tmp_path: Path) -> None:
     environment = os.environ | {"LD_PRELOAD": runtime.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
     script = Path(__file__).with_name("sanitized.py")
     command = [sys.executable, str(script), str(library), variant]
-    done = subprocess.run(
-        command, env=environment, cwd=script.parent.parent.parent, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, env=environment, cwd=script.parents[3], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

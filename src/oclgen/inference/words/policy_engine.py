@@ -10,10 +10,10 @@ import numpy as np
 
 from oclgen.checkpoint import Checkpoint
 from oclgen.encoding.vocabulary import ACTIONS
-from oclgen.inference.embedding import Embedding
 from oclgen.inference.engine import BoolArray, FloatArray, IntArray
-from oclgen.inference.kernel import SEGMENT, address, load_kernel, whole_panels
-from oclgen.inference.native_model import Linear, NativeModel, aligned, pad
+from oclgen.inference.kernel.binding import SEGMENT, address, load_kernel, whole_panels
+from oclgen.inference.kernel.network import Linear, NativeModel, aligned, pad
+from oclgen.inference.words.embedding import Embedding
 
 
 def widen(table: FloatArray, width: int) -> FloatArray:

@@ -6,9 +6,9 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
 from oclgen.checkpoint import Checkpoint
 from oclgen.encoding.vocabulary import ACTIONS
-from oclgen.inference.native import NativePolicyEngine
-from oclgen.inference.native_heuristic import NativeHeuristicEngine
-from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
+from oclgen.inference.words.heuristic_engine import NativeHeuristicEngine
+from oclgen.inference.words.policy_engine import NativePolicyEngine
+from tests.inference.words.models import VOCABULARY, random_checkpoint, random_prompt
 
 TOLERANCE = 1e-4
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oclgen.errors import InputError
-from oclgen.inference.relational_heuristic import RelationalHeuristic, modes, percentiles
+from oclgen.inference.relational.heuristic import RelationalHeuristic, modes, percentiles
 from oclgen.pddl.task import PddlTask
 from tests.pddl.samples import drawn
 from tests.relational_folder import random_relational_model

@@ -8,12 +8,12 @@ import pytest
 
 from oclgen.checkpoint import Checkpoint
 from oclgen.inference.engine import HeuristicEngine, PolicyEngine
-from oclgen.inference.kernel import variants
-from oclgen.inference.native import NativePolicyEngine
-from oclgen.inference.native_heuristic import NativeHeuristicEngine
+from oclgen.inference.kernel.binding import variants
+from oclgen.inference.words.heuristic_engine import NativeHeuristicEngine
+from oclgen.inference.words.policy_engine import NativePolicyEngine
 from oclgen.learn.torch_engine import TorchHeuristicEngine, TorchPolicyEngine
-from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
-from tests.inference.reference import Reference
+from tests.inference.words.models import VOCABULARY, random_checkpoint, random_prompt
+from tests.inference.words.reference import Reference
 
 TOLERANCE = 2e-5
 SHAPES: list[dict[str, Any]] = [

@@ -3,20 +3,20 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[3]))
 
 import numpy as np
 
-from oclgen.inference import kernel
-from oclgen.inference.native import NativePolicyEngine
-from oclgen.inference.native_heuristic import NativeHeuristicEngine
-from oclgen.inference.relational_engine import RelationalEngine, Rows
-from tests.inference.models import VOCABULARY, random_checkpoint, random_prompt
-from tests.inference.relational_reference import COUNTS, Shape, random_atoms, random_problem, random_weights
+from oclgen.inference.kernel import binding
+from oclgen.inference.relational.engine import RelationalEngine, Rows
+from oclgen.inference.words.heuristic_engine import NativeHeuristicEngine
+from oclgen.inference.words.policy_engine import NativePolicyEngine
+from tests.inference.relational.relational_reference import COUNTS, Shape, random_atoms, random_problem, random_weights
+from tests.inference.words.models import VOCABULARY, random_checkpoint, random_prompt
 
 
 def main(library: str, variant: str) -> None:
-    kernel.LIBRARY = Path(library)
+    binding.LIBRARY = Path(library)
     rng = np.random.default_rng(0)
     policy = NativePolicyEngine(random_checkpoint("policy", width=20, inner=13), variant)
     for rows in (1, 2, 7, 12, 33):

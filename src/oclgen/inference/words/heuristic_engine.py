@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from oclgen.checkpoint import Checkpoint
-from oclgen.inference.embedding import Embedding
 from oclgen.inference.engine import FloatArray, IntArray
-from oclgen.inference.kernel import SEGMENT, Kernel, address, load_kernel, whole_panels
-from oclgen.inference.native import widen
-from oclgen.inference.native_model import Linear, NativeModel, aligned, pad
+from oclgen.inference.kernel.binding import SEGMENT, Kernel, address, load_kernel, whole_panels
+from oclgen.inference.kernel.network import Linear, NativeModel, aligned, pad
+from oclgen.inference.words.embedding import Embedding
+from oclgen.inference.words.policy_engine import widen
 
 
 class Classifier:

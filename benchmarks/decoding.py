@@ -14,7 +14,7 @@ from unittest import mock
 
 from oclgen.domains import catalog
 from oclgen.inference import sampling
-from oclgen.inference.rollout import Draft
+from oclgen.inference.rollout import RolloutBuilder
 from oclgen.loaded_model import CountingPolicy, ModelUse, load_model
 from oclgen.model_folders import find_model
 from oclgen.pddl.domain import read_domain
@@ -52,7 +52,7 @@ def main() -> None:
         turns = []
         for _ in range(repeats + 1):  # the first one is not counted
             forced = rate(policy, tasks)
-            with mock.patch.object(Draft, "forced", unforced):
+            with mock.patch.object(RolloutBuilder, "forced", unforced):
                 turns.append((forced, rate(policy, tasks)))
         ratio = statistics.median(forced / single for forced, single in turns[1:])
         best = max(forced for forced, _ in turns[1:]), max(single for _, single in turns[1:])

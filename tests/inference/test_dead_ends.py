@@ -113,16 +113,16 @@ def test_no_rollout_ends_in_a_dead_end_unless_there_was_no_choice(roads: list[Ro
 
 
 def test_memory_of_states_begins_anew_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oclgen.inference.rollout.MAX_KNOWN", 2)
+    monkeypatch.setattr("oclgen.inference.rollout.MAX_VISITED", 2)
     task = roads_task((0, 1), (1, 2), (0, 3), (3, 9))
     assert all(task.is_goal(end(task, rollout)) for rollout in walks(walker(), task))
     grammar = Grammar(task, {}, {}, lambda action: ())
-    first = grammar.reached(task.initial_state)
-    assert grammar.reached(task.initial_state) is first
+    first = grammar.visit(task.initial_state)
+    assert grammar.visit(task.initial_state) is first
     for place in ("p1", "p3"):
         state = task.apply(task.initial_state, ("go", "p0", place))
-        grammar.reached(state)
-    assert grammar.reached(task.initial_state) is not first
+        grammar.visit(state)
+    assert grammar.visit(task.initial_state) is not first
 
 
 def test_dead_tokens_are_not_offered() -> None:

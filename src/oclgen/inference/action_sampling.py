@@ -1,7 +1,7 @@
-"""The loop of free decoding on an engine that samples whole actions: sample one for each live row, apply it, go on.
+"""The loop of free decoding on an engine that samples whole actions: sample one per row, apply it, drop ended rows.
 
-Rows know nothing of each other, so each thread of the engine has its own rows from the first token to the last, and
-what a row gets does not depend on the number of threads.
+Rows are independent, so each thread of the engine has its own rows from the first token to the last, and the tokens
+of a row do not depend on the number of threads.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ import numpy as np
 
 from oclgen.inference.engine import FloatArray, IntArray, Session
 from oclgen.inference.kernel.workers import Workers
-from oclgen.inference.rollout import Draft
-from oclgen.inference.sampling import NUMBERS_AHEAD, Behind
+from oclgen.inference.rollout import RolloutBuilder
+from oclgen.inference.sampling import NUMBERS_AHEAD, SampleGroup
 
 LEAST_ROWS = 4
-"""Rows for which a further thread is worth while."""
+"""Rows that make a further thread worth while."""
 
 
 class ActionSession(Session, Protocol):
@@ -26,7 +26,7 @@ class ActionSession(Session, Protocol):
     def sample_actions(
         self, live: IntArray, last: IntArray | None, numbers: FloatArray, temperature: float, limit: int
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """As `RelationalSession` explains it."""
+        """See `RelationalSession`."""
         ...
 
 
@@ -47,7 +47,7 @@ class ActionEngine(Protocol):
 
 @dataclass(slots=True)
 class ActionSampler:
-    """Samples drafts until all have ended, `limit` tokens are used up, or it is told to stop."""
+    """Samples rollouts until all have ended or have `limit` tokens, or until it is told to stop."""
 
     engine: ActionEngine
     generator: np.random.Generator
@@ -56,19 +56,19 @@ class ActionSampler:
     should_stop: Callable[[], bool]
     tokens: int = 0
 
-    def run(self, batch: Sequence[Behind]) -> None:
+    def run(self, batch: Sequence[SampleGroup]) -> None:
         if self.limit < 1 or self.should_stop():
             return
-        rows = [(group.prompt, draft) for group in batch for draft in group.drafts]
+        rows = [(group.prompt, rollout) for group in batch for rollout in group.rollouts]
         self.engine.prepare([group.prompt for group in batch])
         numbers = TokenNumbers(self.generator, len(rows))
         parts = self.engine.workers.split(len(rows), LEAST_ROWS)
         self.tokens += sum(self.engine.workers.map(lambda part: self._run(rows[part], part, numbers), parts))
 
-    def _run(self, rows: Sequence[tuple[Any, Draft]], part: slice, numbers: "TokenNumbers") -> int:
+    def _run(self, rows: Sequence[tuple[Any, RolloutBuilder]], part: slice, numbers: "TokenNumbers") -> int:
         """Sample these rows to their end; the number of their tokens."""
         session = self.engine.open([prompt for prompt, _ in rows], [1] * len(rows), self.limit - 1)
-        drafts = [draft for _, draft in rows]
+        rollouts = [rollout for _, rollout in rows]
         live, last = np.arange(len(rows), dtype=np.int32), np.zeros(len(rows), np.int32)
         drawn = tokens = 0
         while len(live) and not self.should_stop():
@@ -80,7 +80,8 @@ class ActionSampler:
                 live.tolist(), *(each.tolist() for each in sampled), strict=True
             ):
                 tokens += abs(length)
-                if length > 0 and drafts[row].act(action[:length], confidence) and drafts[row].length < self.limit:
+                rollout = rollouts[row]
+                if length > 0 and rollout.act(action[:length], confidence) and rollout.length < self.limit:
                     going.append(row)
                     last[row] = action[length - 1]
             live = np.array(going, np.int32)
@@ -88,7 +89,7 @@ class ActionSampler:
 
 
 class TokenNumbers:
-    """Uniform numbers, [tokens, rows], drawn a few tokens ahead."""
+    """Uniform random numbers, [tokens, rows], drawn a few tokens ahead."""
 
     def __init__(self, generator: np.random.Generator, rows: int) -> None:
         self._generator = generator

@@ -2,9 +2,9 @@
 
 Each state's prompt is computed once and shared by its samples; finished samples leave the batch. Decoding is
 `free` (the paper: any token may come, the first mistake ends a rollout) or restricted to `applicable` actions:
-every token is masked to a prefix of one of them (so never the end token), and probabilities are renormalised. `viable`
-does the same and takes back what leads into a dead end (`rollout`). Confidence is always the probability at
-temperature 1 of the distribution that was sampled from, restricted or not.
+only tokens that continue one of them are allowed (so never the end token), and probabilities are renormalised.
+`viable` also undoes tokens that lead into a trap (`rollout`). Confidence is always the probability at temperature 1 of
+the distribution that was sampled from, restricted or not.
 
 Paper: Section 3 (autoregressive policies), Section 4.3 (rollouts, confidence).
 """
@@ -19,13 +19,13 @@ from oclgen.errors import InputError
 from oclgen.inference.action_sampling import ActionEngine, ActionSampler
 from oclgen.inference.engine import PolicyEngine
 from oclgen.inference.priors import action_priors
-from oclgen.inference.rollout import Draft, Grammar
-from oclgen.inference.sampling import Behind, Sampler
+from oclgen.inference.rollout import Grammar, RolloutBuilder
+from oclgen.inference.sampling import SampleGroup, Sampler
 from oclgen.interfaces import Action, Rollout, State, Task
 
 DECODINGS = ("free", "applicable", "viable")
 MAX_ROWS = 64
-"""Rows of one batch: more would only push each other's caches out of the processor's."""
+"""Rows of one batch. The caches of more rows do not fit into the processor's cache."""
 
 
 class Reader(Protocol):
@@ -53,7 +53,7 @@ class ModelPolicy:
         self.tokens = 0
         self._reader, self._engine = reader, engine
         self._restricted = decoding != "free"
-        self._returning = decoding == "viable"
+        self._backtracks = decoding == "viable"
         self._temperature = temperature
         self._last: Grammar | None = None
 
@@ -73,21 +73,21 @@ class ModelPolicy:
         limit = self._engine.max_plan if max_tokens is None else min(max_tokens, self._engine.max_plan)
         generator = np.random.default_rng(rng.getrandbits(64))
         sampler = self._sampler(generator, limit, should_stop or (lambda: False))
-        drafts = []
+        builders = []
         for state in states:
-            start = grammar.reached(state)
-            drafts.append([Draft(grammar, start, self._restricted, max_actions) for _ in range(samples)])
-        for batch in batches(self._behind_prompts(task, drafts)):
+            start = grammar.visit(state)
+            builders.append([RolloutBuilder(grammar, start, self._restricted, max_actions) for _ in range(samples)])
+        for batch in batches(self._groups(task, builders)):
             sampler.run(batch)
         self.tokens += sampler.tokens
-        return [[draft.rollout for draft in group] for group in drafts]
+        return [[builder.rollout for builder in group] for group in builders]
 
     def _sampler(
         self, generator: np.random.Generator, limit: int, should_stop: Callable[[], bool]
     ) -> Sampler | ActionSampler:
         if not self._restricted and isinstance(self._engine, ActionEngine) and self._engine.samples_actions:
             return ActionSampler(self._engine, generator, self._temperature, limit, should_stop)
-        return Sampler(self._engine, generator, self._temperature, limit, self._returning, should_stop)
+        return Sampler(self._engine, generator, self._temperature, limit, self._backtracks, should_stop)
 
     def priors(self, task: Task, state: State, actions: Sequence[Action]) -> list[float]:
         """Geometric means of the model's (unrestricted) token probabilities, normalised over `actions`."""
@@ -100,30 +100,30 @@ class ModelPolicy:
         return priors
 
     def _grammar(self, task: Task) -> Grammar:
-        """That of the last task is kept, with what its rollouts have learned."""
+        """The grammar of the last task is kept, with the states its rollouts visited."""
         if self._last is None or self._last.task is not task:
             self._last = self._reader.grammar(task)
         return self._last
 
-    def _behind_prompts(self, task: Task, drafts: Iterable[list[Draft]]) -> Iterator[Behind]:
-        """Portions of the drafts of each state; nothing where they have ended or where the state has no prompt."""
-        groups = [group for group in drafts if group and not group[0].ended]
+    def _groups(self, task: Task, builders: Iterable[list[RolloutBuilder]]) -> Iterator[SampleGroup]:
+        """The rollouts of each state with its prompt; none of states that are goals, dead ends, or have no prompt."""
+        groups = [group for group in builders if group and not group[0].ended]
         prompts = self._reader.prompts(task, [group[0].state for group in groups])
         for group, prompt in zip(groups, prompts, strict=True):
             if prompt is not None:
                 for first in range(0, len(group), MAX_ROWS):
-                    yield Behind(prompt, group[first : first + MAX_ROWS])
+                    yield SampleGroup(prompt, group[first : first + MAX_ROWS])
 
 
-def batches(groups: Iterable[Behind]) -> Iterator[list[Behind]]:
-    """Groups in batches of at most MAX_ROWS drafts."""
-    batch: list[Behind] = []
+def batches(groups: Iterable[SampleGroup]) -> Iterator[list[SampleGroup]]:
+    """Groups in batches of at most MAX_ROWS rollouts."""
+    batch: list[SampleGroup] = []
     rows = 0
     for group in groups:
-        if batch and rows + len(group.drafts) > MAX_ROWS:
+        if batch and rows + len(group.rollouts) > MAX_ROWS:
             yield batch
             batch, rows = [], 0
         batch.append(group)
-        rows += len(group.drafts)
+        rows += len(group.rollouts)
     if batch:
         yield batch

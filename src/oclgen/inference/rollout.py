@@ -1,8 +1,8 @@
 """One rollout while it is sampled: tokens become actions, actions are applied, and the first mistake ends it.
 
-Rollouts of a task share what they reach, so that each action is applied once. Where decoding is `viable`
-they also share where one gets stuck: a token after which no choice is left before a dead end (a row of Labyrinth cannot
-be shifted past its robot) or before forced states repeat is taken back and not offered again.
+Rollouts of a task share the states they visit, so that each action is applied once. With `viable` decoding they also
+share which tokens lead into a trap: to a dead end (a row of Labyrinth cannot be shifted past its robot) or round a
+circle of forced states, with no choice in between. Such a token is undone and not offered again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 from oclgen.interfaces import Action, Rollout, State, Step, Task
 
-MAX_KNOWN = 10_000
-"""States of a task that are remembered; beyond, memory begins anew."""
+MAX_VISITED = 10_000
+"""States of a task that are remembered; when there are more, all are forgotten."""
 Choices: TypeAlias = dict[int, "Choices"]
 """A trie of token sequences: which tokens may come next, and what may come after each."""
 DEAD: Choices = {-1: {}}
-"""What stands in a trie behind a token that leads into a dead end."""
+"""What follows a token that leads into a trap."""
 CLOSED: Choices = {-1: DEAD}
 """Choices of which none is offered."""
 
@@ -31,13 +31,13 @@ def trie(sequences: Sequence[Sequence[int]]) -> Choices:
 
 
 def offered(choices: Choices) -> list[int]:
-    """The tokens that may come next and are not known to lead into a dead end."""
-    return [token for token, behind in choices.items() if behind is not DEAD]
+    """The tokens that may come next and are not known to lead into a trap."""
+    return [token for token, following in choices.items() if following is not DEAD]
 
 
 def closed(choices: Choices) -> bool:
     """Whether nothing is offered."""
-    return all(behind is DEAD for behind in choices.values())
+    return all(following is DEAD for following in choices.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +48,28 @@ class Grammar:
     operators: Mapping[int, tuple[str, int]]
     objects: Mapping[int, str]
     tokens: Callable[[Action], Sequence[int]]
-    _known: "dict[State, Reached]" = field(default_factory=dict)
+    _visited: "dict[State, VisitedState]" = field(default_factory=dict)
     _actions: dict[tuple[int, ...], Action] = field(default_factory=dict)
 
     def action(self, tokens: tuple[int, ...]) -> Action:
-        """The action that an operator and the right number of objects make."""
+        """The action of an operator's token and the tokens of its arguments."""
         action = self._actions.get(tokens)
         if action is None:
             name, _ = self.operators[tokens[0]]
             action = self._actions[tokens] = (name, *(self.objects[token] for token in tokens[1:]))
         return action
 
-    def reached(self, state: State) -> "Reached":
-        known = self._known.get(state)
+    def visit(self, state: State) -> "VisitedState":
+        known = self._visited.get(state)
         if known is None:
-            if len(self._known) >= MAX_KNOWN:
-                self._known.clear()
-            known = self._known[state] = Reached(self, state)
+            if len(self._visited) >= MAX_VISITED:
+                self._visited.clear()
+            known = self._visited[state] = VisitedState(self, state)
         return known
 
 
-class Reached:
-    """A state that some rollout reached."""
+class VisitedState:
+    """A state that some rollout visited, with what is known of it."""
 
     __slots__ = ("_applicable", "_choices", "_grammar", "_successors", "is_goal", "state")
 
@@ -81,16 +81,16 @@ class Reached:
         self._applicable: Sequence[Action] | None = None
         self._choices: Choices | None = None
 
-    def follow(self, action: Action) -> "Reached | None":
-        """Where an action leads; None where it is not applicable."""
+    def successor(self, action: Action) -> "VisitedState | None":
+        """None where the action is not applicable."""
         if action not in self._successors:
             self._successors[action] = self._grammar.task.apply(self.state, action)
         successor = self._successors[action]
-        return None if successor is None else self._grammar.reached(successor)
+        return None if successor is None else self._grammar.visit(successor)
 
     @property
     def applicable(self) -> Sequence[Action]:
-        """What can be done; nothing at the goal."""
+        """The applicable actions; none in a goal state."""
         if self._applicable is None:
             self._applicable = () if self.is_goal else self._grammar.task.applicable(self.state)
         return self._applicable
@@ -103,36 +103,49 @@ class Reached:
         return self._choices
 
 
-class Draft:
-    """A rollout under way. `choices` are the tokens it may continue with, where decoding is restricted; `length` is
-    the number of tokens read."""
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A rollout before its last sampled token."""
+
+    visited: VisitedState
+    steps: int
+    action: tuple[str, ...]
+    missing: int
+    confidence: float
+    choices: Choices
+    length: int
+
+
+class RolloutBuilder:
+    """Builds a rollout token by token. `choices` are the tokens it may continue with, where decoding is restricted;
+    `length` is the number of tokens read."""
 
     __slots__ = (
         "_action",
-        "_before",
         "_confidence",
         "_forced_states",
         "_grammar",
         "_max_actions",
         "_missing",
-        "_reached",
+        "_sampled",
+        "_snapshot",
         "_steps",
-        "_taken",
+        "_visited",
         "choices",
         "length",
     )
 
-    def __init__(self, grammar: Grammar, start: Reached, restricted: bool, max_actions: int | None) -> None:
+    def __init__(self, grammar: Grammar, start: VisitedState, restricted: bool, max_actions: int | None) -> None:
         self._grammar = grammar
-        self._reached = start
+        self._visited = start
         self._max_actions = max_actions
         self._steps: list[Step] = []
         self._action: list[str] = []
-        self._missing = 0
+        self._missing = 0  # arguments of the action under way
         self._confidence = 1.0
-        self._before: tuple[Reached, int, list[str], int, float, Choices, int] | None = None
-        self._taken: list[tuple[Choices, int]] = []
-        self._forced_states: set[State] = set()  # reached since the last sampled token
+        self._snapshot: Snapshot | None = None
+        self._sampled: list[tuple[Choices, int]] = []  # every sampled token, and what it was chosen from
+        self._forced_states: set[State] = set()  # visited since the last sampled token
         self.length = 0
         self.choices = start.choices if restricted else None
 
@@ -142,26 +155,26 @@ class Draft:
 
     @property
     def state(self) -> State:
-        """Where its last finished action led."""
-        return self._reached.state
+        """The state after the last complete action."""
+        return self._visited.state
 
     @property
     def ended(self) -> bool:
         """At the goal, at the allowed number of actions, or stuck."""
-        return self._reached.is_goal or len(self._steps) == self._max_actions or self.stuck
+        return self._visited.is_goal or len(self._steps) == self._max_actions or self.stuck
 
     @property
     def stuck(self) -> bool:
-        """Short of the goal where no token may follow: in a dead end, or where forced states repeat."""
-        return self.choices is not None and not self._reached.is_goal and closed(self.choices)
+        """Whether no token may follow although this is no goal: in a dead end, or where forced states repeat."""
+        return self.choices is not None and not self._visited.is_goal and closed(self.choices)
 
     @property
     def forced(self) -> int | None:
-        """The only token that it may continue with, if there is but one."""
+        """The only token that may follow; None where there are more, or where decoding is free."""
         return next(iter(self.choices)) if self.choices is not None and len(self.choices) == 1 else None
 
     def extend(self, token: int, probability: float) -> bool:
-        """Read one more token; false where the rollout ends with it."""
+        """Read a sampled token; false where the rollout ends with it."""
         if self.choices is not None:
             self._remember(self.choices, token)
         self._forced_states.clear()
@@ -172,42 +185,36 @@ class Draft:
         """Read a whole action, where decoding is free; false where the rollout ends with it or before it."""
         self.length += len(tokens)
         action = self._grammar.action(tuple(tokens))
-        reached = self._reached.follow(action)
-        if reached is None:
+        visited = self._visited.successor(action)
+        if visited is None:
             return False
         self._steps.append(Step(action, confidence))
-        self._reached = reached
+        self._visited = visited
         return not self.ended
 
     def force(self, token: int) -> bool:
-        """Read the only token that may follow."""
+        """Read the only token that may follow; false where the rollout ends with it."""
         self.length += 1
         return self._continue(token, 1.0)
 
-    def take_back(self) -> None:
-        """Stuck: return to the last token that was a choice, which is offered no more. Where nothing else is offered
-        there either, that holds for the choice before it too."""
-        assert self._before is not None
-        self._reached, steps, self._action, self._missing, self._confidence, self.choices, self.length = self._before
-        del self._steps[steps:]
-        for choices, token in reversed(self._taken):
+    def backtrack(self) -> None:
+        """Stuck: undo the last sampled token, which is not offered again. Where nothing else is offered in its place,
+        the token sampled before it is not offered again either, and so on."""
+        before = self._snapshot
+        assert before is not None
+        self._visited, self._missing, self._confidence = before.visited, before.missing, before.confidence
+        self._action, self.choices, self.length = list(before.action), before.choices, before.length
+        del self._steps[before.steps :]
+        for choices, token in reversed(self._sampled):
             choices[token] = DEAD
             if not closed(choices):
                 break
-        self._taken.pop()
+        self._sampled.pop()
 
     def _remember(self, choices: Choices, token: int) -> None:
-        action = list(self._action)
-        self._before = (
-            self._reached,
-            len(self._steps),
-            action,
-            self._missing,
-            self._confidence,
-            choices,
-            self.length,
-        )
-        self._taken.append((choices, token))
+        action, steps = tuple(self._action), len(self._steps)
+        self._snapshot = Snapshot(self._visited, steps, action, self._missing, self._confidence, choices, self.length)
+        self._sampled.append((choices, token))
 
     def _continue(self, token: int, probability: float) -> bool:
         if not self._read(token):
@@ -233,14 +240,14 @@ class Draft:
         return True
 
     def _complete(self) -> bool:
-        reached = self._reached.follow(tuple(self._action))
-        if reached is None:
+        visited = self._visited.successor(tuple(self._action))
+        if visited is None:
             return False
         self._steps.append(Step(tuple(self._action), self._confidence))
-        self._reached = reached
+        self._visited = visited
         self._action.clear()
         self._confidence = 1.0
         if self.choices is not None:
-            self.choices = CLOSED if reached.state in self._forced_states else reached.choices
-            self._forced_states.add(reached.state)
+            self.choices = CLOSED if visited.state in self._forced_states else visited.choices
+            self._forced_states.add(visited.state)
         return not self.ended

@@ -1,7 +1,7 @@
-"""The token loop: sample one token per live row, read it, drop the rows that ended, feed the rest.
+"""The token loop: sample one token per row, read it, drop the rows that ended, feed the others to the network.
 
 Where decoding is restricted and a token can only be followed by one other, that one needs no sampling: it is read at
-once, and what a row got is fed in one piece. Few of the tokens of an action with many arguments are choices.
+once, and all new tokens of a row are fed together. Of an action with many arguments few tokens are choices.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,43 +12,43 @@ from typing import Any
 import numpy as np
 
 from oclgen.inference.engine import BoolArray, FloatArray, IntArray, PolicyEngine, Session
-from oclgen.inference.rollout import Draft, offered
+from oclgen.inference.rollout import RolloutBuilder, offered
 
 NUMBERS_AHEAD = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
-    """Drafts that continue one prompt."""
+class SampleGroup:
+    """Rollouts that are sampled from one prompt."""
 
     prompt: Any
-    drafts: Sequence[Draft]
+    rollouts: Sequence[RolloutBuilder]
 
 
 @dataclass(slots=True)
 class Sampler:
-    """Samples drafts side by side until all have ended, `limit` tokens are used up, or it is told to stop."""
+    """Samples rollouts side by side until all have ended or have `limit` tokens, or until it is told to stop."""
 
     engine: PolicyEngine
     generator: np.random.Generator
     temperature: float
     limit: int
-    returning: bool
+    backtracks: bool  # undo tokens that lead into a trap
     should_stop: Callable[[], bool]
     tokens: int = 0
 
-    def run(self, batch: Sequence[Behind]) -> None:
+    def run(self, batch: Sequence[SampleGroup]) -> None:
         if self.limit < 1 or self.should_stop():
             return
         # the last token that is sampled is never fed
         session = self.engine.open(
-            [group.prompt for group in batch], [len(group.drafts) for group in batch], self.limit - 1
+            [group.prompt for group in batch], [len(group.rollouts) for group in batch], self.limit - 1
         )
-        live = [draft for group in batch for draft in group.drafts]
+        live = [rollout for group in batch for rollout in group.rollouts]
         numbers = Numbers(self.generator, len(live))
         while not self.should_stop():
-            read = self._sample(session, live, numbers)
-            going_on = [row for row, got in enumerate(read) if got and not live[row].stuck]
+            new_tokens = self._sample(session, live, numbers)
+            going_on = [row for row, new in enumerate(new_tokens) if new and not live[row].stuck]
             if not going_on:
                 return
             if len(going_on) < len(live):
@@ -56,36 +56,37 @@ class Sampler:
                 session.keep(rows)
                 numbers.keep(rows)
                 live = [live[row] for row in going_on]
-            fed = [read[row] for row in going_on]
+            fed = [new_tokens[row] for row in going_on]
             session.feed(np.array(list(chain(*fed)), np.int32), np.array(list(map(len, fed)), np.int32))
 
-    def _sample(self, session: Session, live: Sequence[Draft], numbers: "Numbers") -> list[list[int]]:
-        """What each row got; when returning, a row that got stuck is sampled again while there is something else."""
-        read: list[list[int]] = [[]] * len(live)
+    def _sample(self, session: Session, live: Sequence[RolloutBuilder], numbers: "Numbers") -> list[list[int]]:
+        """The new tokens of each row; with backtracking, a row that gets stuck is sampled again while something else is
+        offered."""
+        new_tokens: list[list[int]] = [[]] * len(live)
         rows = list(range(len(live)))
         while rows:
             allowed = self._allowed(session.vocabulary, live, rows)
             tokens, chosen = session.sample(numbers.next(), self.temperature, allowed)
             for row in rows:
-                read[row] = self._read(live[row], int(tokens[row]), float(chosen[row]))
-            stuck = [row for row in rows if self.returning and live[row].stuck]
+                new_tokens[row] = self._read(live[row], int(tokens[row]), float(chosen[row]))
+            stuck = [row for row in rows if self.backtracks and live[row].stuck]
             for row in stuck:
-                live[row].take_back()
+                live[row].backtrack()
             rows = [row for row in stuck if not live[row].stuck]
-        return read
+        return new_tokens
 
-    def _read(self, draft: Draft, token: int, probability: float) -> list[int]:
-        """The tokens that a draft got: the sampled one and those that must follow; none where it ended or is full."""
-        got = [token]
-        going_on = draft.extend(token, probability)
-        while going_on and draft.length < self.limit and (forced := draft.forced) is not None:
-            got.append(forced)
-            going_on = draft.force(forced)
-        self.tokens += len(got)
-        return got if going_on and draft.length < self.limit else []
+    def _read(self, rollout: RolloutBuilder, token: int, probability: float) -> list[int]:
+        """The sampled token and those that must follow; none where the rollout ends or has `limit` tokens."""
+        new = [token]
+        going_on = rollout.extend(token, probability)
+        while going_on and rollout.length < self.limit and (forced := rollout.forced) is not None:
+            new.append(forced)
+            going_on = rollout.force(forced)
+        self.tokens += len(new)
+        return new if going_on and rollout.length < self.limit else []
 
-    def _allowed(self, vocabulary: int, live: Sequence[Draft], rows: Sequence[int]) -> BoolArray | None:
-        """What may follow in `rows`; of the others nothing is wanted, so anything."""
+    def _allowed(self, vocabulary: int, live: Sequence[RolloutBuilder], rows: Sequence[int]) -> BoolArray | None:
+        """What may follow in `rows`; in the other rows, whose tokens nobody reads, anything."""
         if live[0].choices is None:
             return None
         allowed = np.ones((len(live), vocabulary), np.bool_)
@@ -96,7 +97,7 @@ class Sampler:
 
 
 class Numbers:
-    """Uniform numbers for each row, drawn ahead: what a row gets does not depend on when others end."""
+    """Uniform random numbers for each row, drawn ahead, so that a row's do not depend on when others end."""
 
     def __init__(self, generator: np.random.Generator, rows: int) -> None:
         self._generator = generator

@@ -108,7 +108,10 @@ def test_a_policy_example_is_the_encoded_state_at_its_offset_and_the_actions_aft
             assert np.array_equal(batch["prompt"][row, : batch["prompt_len"][row]], prompt)
             assert not batch["prompt"][row, batch["prompt_len"][row] :].any()
             last = len(each.plan) if window is None else offset + window
-            plan = codec.plan(each.plan[offset:last], binding)
+            plan = [
+                *itertools.chain.from_iterable(codec.action(action, binding) for action in each.plan[offset:last]),
+                END,
+            ]
             expected = plan if last >= len(each.plan) else plan[:-1]
             assert np.array_equal(batch["plan"][row, : batch["plan_len"][row]], expected)
             assert not batch["plan"][row, batch["plan_len"][row] :].any()

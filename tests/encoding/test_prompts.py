@@ -1,4 +1,4 @@
-"""Prompts and plans of words: exact, canonical, and laid out as documented."""
+"""Prompts of words: exact, canonical, and laid out as documented."""
 
 import random
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oclgen.domains import catalog
 from oclgen.encoding import Binding, Vocabulary, WordsEncoding, bind, build_vocabulary
-from oclgen.encoding.vocabulary import BEGIN, END, GOAL, NOT
+from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT
 from oclgen.interfaces import Atom
 from oclgen.pddl.domain import read_domain
 from oclgen.pddl.task import PddlTask
@@ -85,25 +85,6 @@ def test_prompt_rows_adds_static_atoms_and_goal_from_the_binding(world: World) -
     assert np.array_equal(fast, encoding.prompt(world.state, world.goal, binding))
 
 
-@given(world=worlds())
-def test_decoding_a_plan_gives_back_its_actions(world: World) -> None:
-    encoding = WordsEncoding(world.vocabulary)
-    binding = world.binding()
-    ids = encoding.plan(world.plan, binding)
-    assert ids[-1] == END
-    assert encoding.decode_plan(ids, binding) == world.plan
-
-
-@given(world=worlds(), data=st.data())
-def test_decoding_any_tokens_gives_a_list_of_whole_actions(world: World, data: st.DataObject) -> None:
-    encoding = WordsEncoding(world.vocabulary)
-    binding = world.binding()
-    ids = data.draw(st.lists(st.integers(0, world.vocabulary.size - 1), max_size=30))
-    plan = encoding.decode_plan(ids, binding)
-    written = encoding.plan(plan, binding)[:-1].tolist()
-    assert ids[: len(written)] == written
-
-
 def test_words_follow_the_layout_of_the_paper() -> None:
     vocabulary = blocksworld()
     encoding = WordsEncoding(vocabulary)
@@ -112,19 +93,10 @@ def test_words_follow_the_layout_of_the_paper() -> None:
     assert " ".join(texts(vocabulary, prompt)) == f"<begin> {facts} <goal> on b2 b1 <not> holding b1"
 
 
-def test_a_plan_is_operators_and_objects_and_an_end() -> None:
+def test_an_action_is_its_operator_and_its_objects() -> None:
     vocabulary = blocksworld()
-    ids = WordsEncoding(vocabulary).plan([("unstack", "b1", "b2"), ("putdown", "b1")], Binding(vocabulary, TOWERS))
-    assert texts(vocabulary, ids) == ["unstack", "b1", "b2", "putdown", "b1", "<end>"]
-
-
-def test_decoding_drops_an_unfinished_action_and_stops_at_unknown_objects() -> None:
-    vocabulary = blocksworld()
-    encoding, binding = WordsEncoding(vocabulary), Binding(vocabulary, TOWERS)
-    ids = encoding.plan([("putdown", "b1"), ("stack", "b1", "b2")], binding).tolist()
-    assert encoding.decode_plan(ids[:4], binding) == (("putdown", "b1"),)
-    ids[1] = vocabulary.object_ids["b7"]
-    assert encoding.decode_plan(ids, binding) == ()
+    ids = WordsEncoding(vocabulary).action(("unstack", "b1", "b2"), Binding(vocabulary, TOWERS))
+    assert [vocabulary.tokens[token] for token in ids] == ["unstack", "b1", "b2"]
 
 
 @pytest.mark.parametrize("domain", catalog.names())

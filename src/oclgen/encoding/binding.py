@@ -1,7 +1,7 @@
 """Which token stands for each object of one task.
 
-Objects of a meaningful pool keep their names. Objects of another pool keep theirs if all of them happen to
-be called like tokens of the pool, and otherwise take its tokens in the order of their declaration.
+Objects of a meaningful pool keep their names. Objects of another pool keep theirs if the pool has
+tokens of all these names, and otherwise take its tokens in the order of their declaration.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,7 +37,7 @@ class BindableTask(Protocol):
 class Binding:
     """Objects <-> tokens of one task, and its parts that no action changes: static atoms and goal.
 
-    The encodings keep their memory of this task (the rows of atoms already seen) in `cache`.
+    `cache` holds what an encoding has already computed for this task.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from oclgen.interfaces import Atom
 
 FAR = 32
-"""The distance of objects that no path joins, of objects of different types, and of all that are further apart."""
+"""The distance of objects without a path between them, of objects of different types, and of all further apart."""
 
 
 def linked(objects: Mapping[str, str], static_atoms: Iterable[Atom]) -> set[tuple[int, int]]:
@@ -45,7 +45,7 @@ def breadth_first(members: NDArray[np.int64], pairs: set[tuple[int, int]]) -> ND
     size = len(members)
     steps = np.full((size, size), FAR, np.int8)
     np.fill_diagonal(steps, 0)
-    ring = np.zeros((size + 1, size), bool)  # the last row stays empty: the neighbour of who has fewer than others
+    ring = np.zeros((size + 1, size), bool)  # the last row stays empty: it pads the table of neighbours
     np.fill_diagonal(ring, True)
     reached = ring[:size].copy()
     for step in range(1, FAR):

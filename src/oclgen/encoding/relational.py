@@ -1,13 +1,13 @@
 """Problems without names: objects are rows, atoms are tuples of rows, plans point at rows.
 
-A row is an object, of its type; one more row, the last, stands for the whole and is the argument of atoms without
-arguments. Constants belong to the domain, so each has a kind of its own. A relation is a predicate in one of five
-segments: the state, a goal that does not hold yet, a goal that holds, a negative goal that is violated, a negative
-goal that is met. Nothing bounds the number of objects and nothing is configured per domain.
+A row is an object and has the kind of its type; one more row, the last, stands for the whole problem and is the
+argument of atoms without arguments. Constants belong to the domain, so each has a kind of its own. A relation is a
+predicate in one of five segments: the state, a goal that does not hold yet, a goal that holds, a negative goal that
+is violated, a negative goal that is met. Nothing bounds the number of objects and nothing is configured per domain.
 
 Tokens of a plan: operators in the order of the domain file, then `end`, then rows.
 
-Beside the paper, whose models know objects by name (`words`).
+Not in the paper, whose models know objects by name (`words`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The closed set of words a model reads and writes, built from a domain and a bound on its objects.
+"""The tokens that a model of `words` reads and writes, from a domain and a bound on its objects.
 
 Token ids, stable for a given domain and `[encoding]` table:
 
@@ -42,7 +42,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Symbol:
-    """An operator or a predicate; `static` is only ever true of predicates."""
+    """An operator or a predicate; only predicates can be `static`."""
 
     name: str
     arity: int

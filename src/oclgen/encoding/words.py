@@ -1,8 +1,8 @@
 """The paper's tokens: one per word, in PlanGPT's layout.
 
 `<begin>` sorted facts `<goal>` sorted goals, then (first token of the plan) `<actions>`, the plan, `<end>`. A
-fact is its predicate and its objects. A goal that must be false is preceded by `<not>`. A prompt is an int32
-array [words, 1].
+fact is its predicate and its objects, an action its operator and its objects. A goal that must be false is preceded by
+`<not>`. A prompt is an int32 array [words, 1].
 
 Each atom becomes the big-endian bytes of its words: their byte order is then their numeric order, so that
 sorting bytes gives the canonical order. A state costs one look-up per atom, one sort and one join.
@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from oclgen.encoding.binding import Binding, Goal
 from oclgen.encoding.kinds import WORDS
-from oclgen.encoding.plans import PlanTokens
-from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT
-from oclgen.interfaces import Atom
+from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT, Vocabulary
+from oclgen.interfaces import Action, Atom
 
 Ids = NDArray[np.int32]
 
@@ -32,8 +31,11 @@ def to_bytes(numbers: Sequence[int]) -> bytes:
     return struct.pack(f">{len(numbers)}i", *numbers)
 
 
-class WordsEncoding(PlanTokens):
-    """(state, goal) prompts and plans as arrays of a vocabulary's ids."""
+class WordsEncoding:
+    """Prompts (state and goal) and actions as ids of a vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
 
     def prompt(self, state_atoms: Iterable[Atom], goal: Goal, binding: Binding) -> Ids:
         """The prompt [words, 1] of any state, static atoms included, and goal."""
@@ -44,6 +46,9 @@ class WordsEncoding(PlanTokens):
         """The same for a state given by its non-static atoms, each once; the rest is the binding's. Fast."""
         memory = self._memory(binding)
         return _array(memory.state(atoms) + memory.tail)
+
+    def action(self, action: Action, binding: Binding) -> list[int]:
+        return [self.vocabulary.operator_ids[action[0]], *map(binding.token.__getitem__, action[1:])]
 
     def atom_words(self, atom: Atom, binding: Binding) -> list[int]:
         predicate = self.vocabulary.first_predicate + self.vocabulary.predicate_indices[atom[0]]
@@ -61,7 +66,7 @@ def _array(data: bytes) -> Ids:
 
 
 class _Words(dict[Atom, bytes]):
-    """The bytes of each state atom, made on first sight; nothing for predicates left out."""
+    """The bytes of each state atom, computed when first needed; none for predicates that are left out."""
 
     def __init__(self, encoding: WordsEncoding, binding: Binding) -> None:
         super().__init__()
@@ -75,7 +80,7 @@ class _Words(dict[Atom, bytes]):
 
 
 class _Memory:
-    """What is remembered of one task; `tail` follows the changing part of every state."""
+    """The encoded parts of one task; `tail` (static atoms and goal) follows the changing part of every state."""
 
     def __init__(self, encoding: WordsEncoding, binding: Binding) -> None:
         self._encoding = encoding

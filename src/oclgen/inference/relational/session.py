@@ -1,4 +1,4 @@
-"""Plans under way behind the rows of their states, on the compiled kernel.
+"""Plans while they are sampled from the rows of their states, on the compiled kernel.
 
 What plans from one state share (keys and values of its rows and of START, pointer keys, inputs of argument tokens) is
 computed once, when the first session needs it; each plan has a small cache of its own for the tokens it is fed.
@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from oclgen.inference.engine import BoolArray, FloatArray, IntArray
+from oclgen.inference.engine import FloatArray, IntArray
 from oclgen.inference.kernel.binding import SEGMENT, Kernel, address, whole_panels
 from oclgen.inference.kernel.network import aligned
+from oclgen.inference.kernel.session import KernelSession
 from oclgen.inference.kernel.workers import Workers
 from oclgen.inference.relational.weights import DecoderWeights
 
@@ -34,7 +35,7 @@ DRAWING = np.dtype(
 """All as relational_decoder.c explains them."""
 IMPOSSIBLE = -1e30
 MIN_ROWS = 4
-"""Plans for which a further thread is worth while."""
+"""Plans that make a further thread worth while."""
 
 
 class Prompt:
@@ -58,8 +59,8 @@ class Prompt:
         return self.cache.nbytes + self._keys.nbytes + self._arguments.nbytes
 
 
-class RelationalSession:
-    """Rows of plan tokens behind their prompts; row `i` lives in cache `slots[i]`."""
+class RelationalSession(KernelSession):
+    """Plans that continue the prompts of their states."""
 
     def __init__(
         self,
@@ -72,44 +73,23 @@ class RelationalSession:
         capacity: int,
     ) -> None:
         [length] = {prompt.length for prompt in prompts}
-        self.vocabulary = operators + length - 1
-        self._kernel, self._weights, self._workers = kernel, weights, workers
+        self._weights, self._workers = weights, workers
         self._prompts = tuple(prompts)
         owners = np.repeat(np.arange(len(prompts)), rows)
-        self._caches = np.empty((len(owners), weights.model.cache_size(whole_panels(max(capacity, 1)))), np.float32)
-        self._segments = np.zeros(len(owners), SEGMENT)
-        self._segments["prefix"] = np.array([address(prompt.cache) for prompt in prompts], np.uintp)[owners]
-        self._segments["prefix_length"] = length
-        self._segments["prefix_capacity"] = whole_panels(length)
-        self._segments["own_capacity"] = whole_panels(max(capacity, 1))
+        own_capacity = whole_panels(max(capacity, 1))
+        segments = np.zeros(len(owners), SEGMENT)
+        segments["prefix"] = np.array([address(prompt.cache) for prompt in prompts], np.uintp)[owners]
+        segments["prefix_length"] = length
+        segments["prefix_capacity"] = whole_panels(length)
+        segments["own_capacity"] = own_capacity
         self._plans = np.zeros(len(owners), PLAN)
         self._plans["behind"] = np.array([prompt.place for prompt in prompts], np.uintp)[owners]
         stride = whole_panels(operators + 1 + whole_panels(length - 2))
-        self._logits = np.full((len(owners), stride), IMPOSSIBLE, np.float32)
+        logits = np.full((len(owners), stride), IMPOSSIBLE, np.float32)
         openings = np.stack([prompt.opening for prompt in prompts])
-        self._logits[:, : operators + 1] = openings[owners, : operators + 1]
-        self._place(np.arange(len(owners)))
-
-    def probabilities(self, allowed: BoolArray | None = None) -> FloatArray:
-        return self._normalised(allowed)[:, : self.vocabulary].copy()
-
-    def sample(
-        self, uniform: FloatArray, temperature: float, allowed: BoolArray | None = None
-    ) -> tuple[IntArray, FloatArray]:
-        probabilities = self._normalised(allowed)
-        rows, stride = probabilities.shape
-        tokens, chosen = np.empty(rows, np.int32), np.empty(rows, np.float32)
-        self._kernel.draw(
-            rows,
-            self.vocabulary,
-            stride,
-            temperature,
-            self._scratch_place,
-            address(uniform),
-            address(tokens),
-            address(chosen),
-        )
-        return tokens, chosen
+        logits[:, : operators + 1] = openings[owners, : operators + 1]
+        caches = np.empty((len(owners), weights.model.cache_size(own_capacity)), np.float32)
+        super().__init__(kernel, operators + length - 1, logits, segments, caches)
 
     def sample_actions(
         self, live: IntArray, last: IntArray | None, numbers: FloatArray, temperature: float, limit: int
@@ -165,30 +145,12 @@ class RelationalSession:
         )
 
     def keep(self, rows: IntArray) -> None:
-        self._logits = self._logits[rows]
-        self._segments = self._segments[rows]
         self._plans = self._plans[rows]
-        slots = self._slots[rows]
-        if (np.diff(rows) == 0).any():
-            self._caches = self._caches[slots]
-            slots = np.arange(len(rows))
-        self._place(slots)
+        super().keep(rows)
 
     def _place(self, slots: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> None:
-        """Remember where everything lies."""
-        self._slots = slots
-        self._segments["own"] = (self._caches.ctypes.data + slots * self._caches.strides[0]).astype(np.uintp)
+        super()._place(slots)
         self._places = address(self._plans), address(self._segments), address(self._logits)
-        self._scratch = np.empty_like(self._logits)
-        self._scratch_place = address(self._scratch)
-
-    def _normalised(self, allowed: BoolArray | None) -> FloatArray:
-        """In memory that the next call uses again."""
-        np.copyto(self._scratch, self._logits)
-        rows, stride = self._scratch.shape
-        mask = None if allowed is None else address(allowed)
-        self._kernel.normalise(rows, self.vocabulary, stride, mask, self._scratch_place)
-        return self._scratch
 
 
 def refuse(failure: int) -> None:

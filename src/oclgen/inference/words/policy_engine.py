@@ -1,6 +1,6 @@
 """The policy without torch: its network on the compiled kernel, one thread, caches written in place.
 
-A prompt's keys and values are computed once, together with those of `<actions>`, and shared by all rows behind
+A prompt's keys and values are computed once, together with those of `<actions>`, and shared by all rows that continue
 it; each row has a small cache of its own for the plan tokens it is fed.
 """
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from oclgen.checkpoint import Checkpoint
 from oclgen.encoding.vocabulary import ACTIONS
-from oclgen.inference.engine import BoolArray, FloatArray, IntArray
+from oclgen.inference.engine import FloatArray, IntArray
 from oclgen.inference.kernel.binding import SEGMENT, address, load_kernel, whole_panels
 from oclgen.inference.kernel.network import Linear, NativeModel, aligned, pad
+from oclgen.inference.kernel.session import KernelSession
 from oclgen.inference.words.embedding import Embedding
 
 
@@ -37,47 +38,25 @@ class Prefixes:
         self.last_rows = engine.model.run(np.concatenate(embedded), segments, limits, last)
 
 
-class NativeSession:
-    """Rows behind their prompts; row `i` lives in cache `slots[i]`."""
+class NativeSession(KernelSession):
+    """Plans that continue the prompts of their states."""
 
     def __init__(
         self, engine: "NativePolicyEngine", prompts: Sequence[IntArray], rows: Sequence[int], capacity: int
     ) -> None:
         self._engine = engine
-        self.vocabulary = engine.vocabulary
-        self._prefixes = Prefixes(engine, prompts)
+        self._prefixes = prefixes = Prefixes(engine, prompts)
         owners = np.repeat(np.arange(len(prompts)), rows)
         self._capacity = whole_panels(max(capacity, 1))
-        self._caches = np.empty((len(owners), engine.model.cache_size(self._capacity)), np.float32)
-        self._segments = np.zeros(len(owners), SEGMENT)
-        self._segments["prefix"] = np.array([address(cache) for cache in self._prefixes.caches], np.uintp)[owners]
-        self._segments["prefix_length"] = self._prefixes.lengths[owners]
-        self._segments["prefix_capacity"] = self._prefixes.capacities[owners]
-        self._segments["own_capacity"] = self._capacity
-        self._segments["rows"] = 1
-        self._place(np.arange(len(owners)))
-        self._logits = engine.head(self._prefixes.last_rows)[owners]
-
-    def probabilities(self, allowed: BoolArray | None = None) -> FloatArray:
-        return self._normalised(allowed)[:, : self._engine.vocabulary]
-
-    def sample(
-        self, uniform: FloatArray, temperature: float, allowed: BoolArray | None = None
-    ) -> tuple[IntArray, FloatArray]:
-        probabilities = self._normalised(allowed)
-        rows, stride = probabilities.shape
-        tokens, chosen = np.empty(rows, np.int32), np.empty(rows, np.float32)
-        self._engine.model.kernel.draw(
-            rows,
-            self._engine.vocabulary,
-            stride,
-            temperature,
-            address(probabilities),
-            address(uniform),
-            address(tokens),
-            address(chosen),
-        )
-        return tokens, chosen
+        segments = np.zeros(len(owners), SEGMENT)
+        segments["prefix"] = np.array([address(cache) for cache in prefixes.caches], np.uintp)[owners]
+        segments["prefix_length"] = prefixes.lengths[owners]
+        segments["prefix_capacity"] = prefixes.capacities[owners]
+        segments["own_capacity"] = self._capacity
+        segments["rows"] = 1
+        caches = np.empty((len(owners), engine.model.cache_size(self._capacity)), np.float32)
+        logits = engine.head(prefixes.last_rows)[owners]
+        super().__init__(engine.model.kernel, engine.vocabulary, logits, segments, caches)
 
     def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:
         segments = self._segments
@@ -92,26 +71,6 @@ class NativeSession:
         segments["rows"] = counts
         self._logits = self._engine.head(self._engine.model.run(x, segments, limits, ends - np.int32(1)))
         segments["start"] += counts
-
-    def keep(self, rows: IntArray) -> None:
-        self._logits = self._logits[rows]
-        self._segments = self._segments[rows]
-        slots = self._slots[rows]
-        if (np.diff(rows) == 0).any():
-            self._caches = self._caches[slots]
-            slots = np.arange(len(rows))
-        self._place(slots)
-
-    def _place(self, slots: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> None:
-        self._slots = slots
-        self._segments["own"] = (self._caches.ctypes.data + slots * self._caches.strides[0]).astype(np.uintp)
-
-    def _normalised(self, allowed: BoolArray | None) -> FloatArray:
-        probabilities = self._logits.copy()
-        rows, stride = probabilities.shape
-        mask = None if allowed is None else address(allowed)
-        self._engine.model.kernel.normalise(rows, self._engine.vocabulary, stride, mask, address(probabilities))
-        return probabilities
 
 
 class NativePolicyEngine:

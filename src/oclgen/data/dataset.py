@@ -8,6 +8,7 @@ and leaves no half-written part.
 """
 
 import hashlib
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
@@ -129,9 +130,12 @@ class Writer:
         if not (path / "recipe.json").exists():
             write_text(path / "domain.pddl", domain_text)
             write_json(path / "recipe.json", recipe)
-        stored = list(columns(path, ["id", "fingerprint", "split"]))
-        self.fingerprints: dict[int, str] = {row["id"]: row["fingerprint"] for row in stored}
-        self.splits: dict[int, str] = {row["id"]: row["split"] for row in stored}
+        self.fingerprints: dict[int, str] = {}
+        self.splits: dict[int, str] = {}
+        for row in columns(path, ["id", "fingerprint", "split"]):
+            self.fingerprints[row["id"]] = row["fingerprint"]
+            self.splits[row["id"]] = sys.intern(row["split"])
+        self._next_part = 1 + max((int(part.stem.split("-")[1]) for part in parts(path)), default=-1)
         self._pending: dict[int, Row] = {}
         self._journal_path = path / "journal.jsonl"
         self._recover()
@@ -172,9 +176,9 @@ class Writer:
         """Turn the decided rows of the journal into a part; a row that is in both counts once (see `_recover`)."""
         ready = [row for row in self._pending.values() if row.split != UNDECIDED]
         if ready:
-            number = 1 + max((int(part.stem.split("-")[1]) for part in parts(self.path)), default=-1)
-            with replacing(self.path / "parts" / f"part-{number:06}.parquet") as temporary:
+            with replacing(self.path / "parts" / f"part-{self._next_part:06}.parquet") as temporary:
                 pq.write_table(pa.Table.from_pylist(list(map(asdict, ready)), SCHEMA), temporary)
+            self._next_part += 1
             self._pending = {row.id: row for row in self.undecided()}
             self._journal.close()
             self._rewrite_journal()

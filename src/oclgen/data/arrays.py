@@ -1,7 +1,7 @@
 """Records of arrays: many small ones joined end to end, kept in a folder, mapped into memory when read.
 
 A record is a frozen dataclass of arrays. Fields called `*_begin` say where each instance's part of an array begins;
-they hold one number more than there are instances. Everything else is plain concatenation.
+they hold one number more than there are instances. All other arrays are concatenated.
 """
 
 import dataclasses
@@ -55,7 +55,7 @@ def load_arrays(kind: type[Arrays], folder: Path) -> Arrays:
 def save_arrays(records: Iterable[Any], folder: Path) -> None:
     """Write records joined end to end, one at a time in memory.
 
-    Appears by rename, so that a folder with this name is complete; another process may have been faster.
+    The folder appears by rename, so it is always complete; if another process was faster, its folder stays.
     """
     try:
         folder.parent.mkdir(exist_ok=True)
@@ -98,7 +98,7 @@ class GrowingArray:
         self._rows += len(values)
 
     def continued(self, begin: NDArray[Any]) -> NDArray[Any]:
-        """Beginnings counted on from the end so far; the first 0 is written once."""
+        """`*_begin` numbers shifted to the end of what is written; the leading 0 is written once."""
         shifted = begin + self._end
         self._end = int(shifted[-1])
         return shifted[1:] if self._rows else shifted

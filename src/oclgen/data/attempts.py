@@ -1,6 +1,6 @@
-"""One search on one problem, as teachers, proofs, improvement loops and evaluations make it.
+"""One search on one problem, for teachers, proofs, improvement loops and evaluations.
 
-Every plan that comes out of here has been replayed by the independent validator.
+Every plan it returns has passed the independent validator.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from oclgen.search.anytime import Budget, Counters, SearchResult, run
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What to solve, with what, and the limits."""
+    """A problem, a method and limits."""
 
     domain_text: str
     problem_text: str

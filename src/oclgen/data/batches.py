@@ -1,13 +1,13 @@
-"""Which examples make a batch, whatever they look like: epochs, limits, and the shares of processes.
+"""Which examples make a batch, for all kinds of examples: epochs, limits, and the shares of processes.
 
 Each epoch draws a new offset for every plan (action compilation), orders examples by length, cuts them into batches
 that fit a limit, and shuffles the batches. Every batch is a pure function of the settings and its `Position`, so
 resuming is exact, and with several processes each takes every `world`-th example of the same batch: the number of
 processes changes nothing but the speed.
 
-An epoch holds at most `SEGMENT` plans, so that what a process keeps in memory does not grow with the data. A larger
-data set is dealt out anew for every pass, in blocks of neighbours: a pass is then several epochs, in which each plan
-comes once, and an epoch reads few places of the disk.
+An epoch holds at most `SEGMENT` plans, so that memory does not grow with the data. A larger data set is split anew for
+every pass, in blocks of neighbours: a pass is then several epochs in which each plan comes once, and an epoch reads few
+places of the disk.
 """
 
 from abc import ABC, abstractmethod
@@ -39,7 +39,7 @@ class Steps(Protocol):
 
 
 class Position(NamedTuple):
-    """Where in the endless stream of batches; what a checkpoint keeps to resume."""
+    """A place in the endless stream of batches; a run's state holds it to resume."""
 
     epoch: int = 0
     batch: int = 0
@@ -108,7 +108,7 @@ def segments(size: int) -> int:
 
 
 def plans_of(epoch: int, size: int, seed: int) -> Longs:
-    """The plans of an epoch, ascending: all, or the blocks that a pass deals out to it."""
+    """The plans of an epoch, ascending: all, or the blocks that belong to it in this pass."""
     count = segments(size)
     if count == 1:
         return np.arange(size)
@@ -130,10 +130,10 @@ def plan_lengths(store: Steps, plans: Longs, offset: Longs, window: int | None) 
 
 
 def cut(prompt_len: Longs, plan_len: Longs, settings: BatchLimits, rng: np.random.Generator) -> list[Longs]:
-    """Batches of examples of like lengths, each within the limit when padded (or a single example).
+    """Batches of examples of similar lengths, each within the limit when padded (or a single example).
 
-    Prompt and plan are padded apart, so both lengths should be alike: examples are split by prompt length into
-    strips, and ordered by plan length inside a strip, up and down in turns so that neighbours stay alike.
+    Prompt and plan are padded separately, so both lengths should be similar: examples are split by prompt length into
+    strips and ordered by plan length inside a strip, ascending and descending in turns, so that neighbours are similar.
     """
     shuffled = rng.permutation(len(prompt_len))
     prompt_len, plan_len = prompt_len[shuffled], plan_len[shuffled]
@@ -150,7 +150,7 @@ def cut(prompt_len: Longs, plan_len: Longs, settings: BatchLimits, rng: np.rando
 
 
 def _bounds(prompt_len: list[int], plan_len: list[int], tokens: float, examples: int) -> list[int]:
-    """Where each batch begins, and the end. The last two share evenly, so that none is a mere remainder."""
+    """Where each batch begins, and the end. The last two are of equal size, so that none is a small remainder."""
     bounds = [0]
     longest_prompt = longest_plan = 0
     for i, (prompt, plan) in enumerate(zip(prompt_len, plan_len, strict=True)):

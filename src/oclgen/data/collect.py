@@ -1,4 +1,4 @@
-"""Make a data set: take problems, drop those seen before, have the teacher solve the rest, keep what holds.
+"""Make a data set: take problems, drop duplicates, have the teacher solve the rest, keep validated plans.
 
 Problems are taken in order and compared by fingerprint with all before them, across splits. Of those that the teacher
 solves, the first `test` in this order are the test split, the next `val` the validation split, all others are for
@@ -30,12 +30,12 @@ from oclgen.support.distinct import distinct
 from oclgen.support.parallel import run_unordered
 
 MOST_FAILURES = 20
-"""A teacher that fails on more problems than this, and on so many for each that it solves, is given up."""
+"""A run ends where the teacher fails on more problems than this, and on so many for each that it solves."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """How far a run is. `solved` and `failed` count all rows; `rows` (by split) and the seconds are of this run."""
+    """Progress of a run. `solved` and `failed` count all rows; `rows` (by split) and the seconds are of this run."""
 
     total: int = 0
     of_folder: bool = False
@@ -58,13 +58,13 @@ class Tally:
 
     @property
     def own_share(self) -> float:
-        """Our part of all processor time so far; the rest is the teacher's."""
+        """The share of processor time that is not the teacher's."""
         own = time.process_time() - self.started + self.worker_seconds
         return own / max(own + self.teacher_seconds, 1e-9)
 
 
 def recipe(problems: Problems, teacher: TeacherSettings, seed: int, val: int, test: int) -> dict[str, object]:
-    """All that the rows depend on; a folder holds rows of one recipe only."""
+    """Everything that the rows depend on; a folder holds rows of one recipe only."""
     settings = {**asdict(teacher), "translate_options": list(teacher.translate_options)}
     if teacher.teacher in PLANNERS:
         del settings["model"]
@@ -83,7 +83,7 @@ def collect(
 ) -> Generator[Tally]:
     """Add rows until the folder holds `count` solved problems; yield the same tally before the first and after each.
 
-    Each round draws as many problems as are missing, so there is never one too many.
+    Each round draws as many problems as are missing, so there are never too many.
     """
     check_teacher(teacher, problems.domain_text)
     writer = Writer(out, recipe(problems, teacher, seed, val, test), problems.domain_text)
@@ -210,7 +210,7 @@ class Collection:
 
 
 def empty_scratch(out: Path) -> Path:
-    """A place for the teachers' files, without those that the teachers of a killed run left."""
+    """An empty folder for the teachers' files; files of a killed run are removed."""
     scratch = out / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()

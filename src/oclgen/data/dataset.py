@@ -41,7 +41,7 @@ BATCH_ROWS = 256
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One problem and what the teacher made of it; solved if `length` is not negative."""
+    """One problem and the teacher's result; solved if `length` is not negative."""
 
     id: int
     split: str

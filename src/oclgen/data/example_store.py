@@ -1,6 +1,6 @@
-"""Solved problems as compact arrays, from which the state after any number of steps is one comparison away.
+"""Solved problems as compact arrays, from which one comparison gives the state after any number of steps.
 
-Every atom of a problem is kept once for each stretch of the plan during which it is true, as
+Every atom of a problem is kept once for each interval of the plan during which it is true, as
 [start, stop) in steps; goal atoms are "true" throughout. The state at step t is then all rows with
 start <= t < stop: no replay, no sets, and many examples at once in numpy.
 
@@ -25,7 +25,7 @@ from oclgen.errors import UnsupportedError
 from oclgen.interfaces import Action, Atom
 
 PIECE = 1 << 12
-"""Plans looked at together."""
+"""Plans read together."""
 
 Ints = NDArray[np.int16] | NDArray[np.int32] | NDArray[np.int64]
 STATE, GOAL, GOAL_FALSE = range(3)

@@ -4,7 +4,7 @@ An example is one plan from one offset on: the state there, the goal, and the ac
 many they are (heuristic). `batches.py` decides which examples make a batch.
 
 Object names that carry no meaning are permuted inside their pool, anew for every example, over the whole pool:
-a model trained on 25 blocks meets all 40 names.
+a model trained on 25 blocks sees all 40 names.
 
 Paper: Section 4.5 and Appendix "Data Augmentation via Action Compilation"; shuffled names: the appendix's
 experiment on larger numbers of blocks.
@@ -25,7 +25,7 @@ from oclgen.errors import InputError
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """What decides every batch."""
+    """Everything that a batch depends on."""
 
     kind: str
     tokens: int | None = None

@@ -1,6 +1,6 @@
-"""States beside the plans of a data set, with shortest plans from them: what a search finds there.
+"""States beside the plans of a data set, with shortest plans from them.
 
-Optimal plans show a model only states near the goal's best approaches; searches leave them. So for each training
+Optimal plans contain only states on shortest paths to the goal; searches leave these paths. So for each training
 problem some states are drawn (a state of its plan, then a few random actions) and solved by breadth-first search,
 which grounds a problem once for all of them. The new data set holds the rows of the old one and these for training.
 """
@@ -75,7 +75,7 @@ def finished(row: Row, writer: Writer, settings: OffPlanSettings) -> bool:
 
 
 def off_plan_rows(job: OffPlanJob) -> list[Row]:
-    """What a worker does: all off-plan states of one problem. A state without a known plan is a failed row."""
+    """Work of one process: all off-plan states of one problem. A state without a known plan is a failed row."""
     row, settings = job.row, job.settings
     task = PddlTask(job.domain_text, row.problem)
     plan, rng = parse_plan(row.plan, row.name), random.Random(f"{settings.seed}/{row.id}")
@@ -90,7 +90,7 @@ def off_plan_rows(job: OffPlanJob) -> list[Row]:
 
 
 def walk_off_plan(task: PddlTask, plan: Plan, walk: int, rng: random.Random) -> tuple[Plan, State]:
-    """To some state of the plan and on from there at random, never through a goal; and where that leads."""
+    """The way to a random state of the plan and on at random, never through a goal; and the state it ends in."""
     trajectory = replay(task, task.initial_state, tuple(Step(action, 1.0) for action in plan))
     offset = rng.randrange(max(1, len(plan)))
     actions, state = list(plan[:offset]), trajectory.states[offset]

@@ -1,8 +1,8 @@
 """Proven optimal plan lengths, kept beside the problems they belong to.
 
 `optima.json` maps a problem (its name in a data set, its path within a folder) to the length of a shortest
-plan, proved by A* with LM-cut. What could not be proved is remembered with the seconds it was given, so that
-another run goes on with the rest and tries again only with more time. Paper: Section 5 (optimality gaps).
+plan, proved by A* with LM-cut. Failed attempts are kept with their time limit, so that another run continues
+with the rest and tries again only with more time. Paper: Section 5 (optimality gaps).
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from oclgen.support.parallel import run_unordered
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What to prove, and with how much."""
+    """A problem, and the limits of its proof."""
 
     name: str
     domain: str
@@ -65,7 +65,7 @@ class Optima:
 def prove_all(
     folder: Path, *, split: str, limit: int | None, time_limit: float, memory_limit: int, workers: int
 ) -> Iterator[tuple[int, Proved | None]]:
-    """Settle the first `limit` problems; yield how many are left, first with None and then after each result."""
+    """Prove the first `limit` problems; yield how many are left, first with None and then after each result."""
     with locked(folder, "optima.lock"):
         optima = Optima(folder)
         wanted = [name for name, _ in islice(problems(folder, split), limit)]

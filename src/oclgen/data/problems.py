@@ -20,7 +20,7 @@ from oclgen.pddl.source import read_file
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`plan_file` is a plan that came with the problem, so that no teacher is needed."""
+    """A problem; `plan_file` is a plan that came with it, so that no teacher is needed."""
 
     index: int
     name: str
@@ -32,8 +32,8 @@ class Problem:
 
 @dataclass(frozen=True)
 class Problems:
-    """Problems by number; `None` past the last one. `recipe` is what they depend on, `size` how many there are, if
-    they are not drawn."""
+    """Problems by number; `None` past the last one. `recipe` is what they depend on; `size` is their number, None where
+    they are drawn."""
 
     domain_text: str
     get: Callable[[int], Problem | None]
@@ -53,7 +53,7 @@ class Problems:
 
 
 def problems(name: str, seed: int, settings: Sequence[str]) -> Problems:
-    """Those of a domain of the catalogue or, if `name` is a folder with `training/`, those in it."""
+    """The problems of a catalogued domain or, if `name` is a folder with `training/`, those in it."""
     folder = Path(name)
     if name not in catalog.names() and (folder / "training").is_dir():
         if settings:
@@ -82,7 +82,7 @@ def spelled(values: Range) -> str:
 
 
 def from_folder(folder: Path) -> Problems:
-    """Files in an order that has nothing to do with their names, which often go from easy to hard."""
+    """Files in an order independent of their names, which often go from easy to hard."""
     training = folder / "training"
     files = [file for file in training.rglob("*.pddl") if file.name != "domain.pddl"]
     files.sort(key=lambda file: hashlib.sha256(file.relative_to(training).as_posix().encode()).digest())
@@ -98,7 +98,7 @@ def from_folder(folder: Path) -> Problems:
 
 
 def folder_defaults(folder: Path) -> Defaults | None:
-    """The folder's own, or those that come with the domain if it is one of the catalogue's."""
+    """The folder's own defaults, or those of the domain if it is in the catalogue."""
     if (folder / "defaults.toml").exists():
         return read_defaults(folder / "defaults.toml")
     domain = read_domain(folder / "domain.pddl")

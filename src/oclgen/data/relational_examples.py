@@ -1,7 +1,7 @@
 """Training batches for relational models: problems side by side as one graph, and the tokens of their plans.
 
-Rows, atoms and tokens of a batch's examples are numbered through, so relations need no padding; attention works on
-`place`, which lays the rows of each example in a line. Every row gets fresh noise.
+The rows of a batch's examples are numbered consecutively, so relations need no padding; attention uses `place`, which
+arranges the rows of each example in a padded line. Every row gets fresh noise.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from oclgen.errors import InputError
 
 @dataclass(frozen=True)
 class RelationalBatchSettings:
-    """What decides every batch; see `oclgen.data.examples.BatchSettings`."""
+    """Everything that a batch depends on; see `oclgen.data.examples.BatchSettings`."""
 
     tokens: int | None = None
     examples: int | None = None
@@ -133,7 +133,7 @@ class RelationalExamples(BatchStream):
         return found
 
     def _plans(self, instances: Longs, offset: Longs, plan_len: Longs) -> Batch:
-        """`plan` are tokens; `due` is 0 where an operator or the end comes, and i where the i-th argument does."""
+        """`plan` holds tokens; `due` is 0 where an operator or the end is predicted, i where the i-th argument is."""
         store = self.store
         begin = store.plan_begin[instances] + store.step_token[store.step_begin[instances] + offset]
         flat, owner = ranges(begin, begin + plan_len)

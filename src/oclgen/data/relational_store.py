@@ -1,6 +1,6 @@
 """Solved problems as relations between rows (`oclgen.encoding.relational`), ready for batches.
 
-Goals change their segment when they come to hold, so their atoms have spans like those of the state.
+A goal atom changes its segment when it becomes true or false, so it has spans like the atoms of the state.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,10 +31,10 @@ from oclgen.interfaces import Atom
 from oclgen.pddl.domain import read_domain
 
 PIECE = 1 << 20
-"""Atoms looked at together."""
+"""Atoms read together."""
 
 Span = tuple[Atom, int, int, int]
-"""An atom, its segment, and the steps [first, last + 1) in which it is there."""
+"""An atom, its segment, and the steps [first, last + 1) in which it is in that segment."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class RelationalStore:
         return len(self.distances) > 0
 
     def relations(self, schema: Schema) -> tuple[Relation, ...]:
-        """The relations that occur at all: a model has weights for these."""
+        """The relations that occur; a model has weights for these."""
         names = list(schema.predicates)
         found: set[int] = set()
         for begin in range(0, len(self.atoms), PIECE):

@@ -1,8 +1,8 @@
-"""From the rows of a data set to arrays: replay each plan, encode what it shows, keep the result beside the data.
+"""From the rows of a data set to arrays: replay each plan, encode its states, keep the result beside the data.
 
-Every atom of a problem is kept once for each span of steps during which it holds, so that the state at any step is
-one comparison away: no replay, no sets, and many examples at once in numpy. The arrays are computed once, in several
-processes.
+Every atom of a problem is kept once for each span of steps during which it holds, so that one comparison
+gives the state at any step: no replay, no sets, and many examples at once in numpy. The arrays are computed once, in
+several processes.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from oclgen.support.parallel import run_unordered
 
 FORMAT = 3
 ALWAYS = int(np.iinfo(np.int16).max)
-"""The end of a span that lasts."""
+"""The end of a span that lasts to the end of the plan."""
 JOB_ROWS = 64
 
 Arrays = TypeVar("Arrays")
@@ -35,7 +35,7 @@ Arrays = TypeVar("Arrays")
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A plan that holds: the changing atoms before each action and at the end, and what never changes."""
+    """A valid plan: the changing atoms before each action and at the end, and the static atoms."""
 
     info: ProblemInfo
     plan: Plan
@@ -44,7 +44,7 @@ class Replayed:
 
 
 def replayed(domain: str, row: Row) -> Replayed:
-    """Replay the plan of a row; refuse one that does not hold."""
+    """Replay the plan of a row; refuse an invalid one."""
     validator = Validator(domain, row.problem)
     info = validator.info
     plan = parse_plan(row.plan, row.name)
@@ -98,7 +98,7 @@ def build_arrays(dataset: Dataset, split: str, encode: Callable[[Row], Arrays], 
 
 
 def in_order(results: Iterable[tuple[int, Arrays | None, int]]) -> Iterator[tuple[Arrays | None, int]]:
-    """Numbered results in the order of their numbers; only those that are early are kept."""
+    """Numbered results in the order of their numbers; those that come too early wait in memory."""
     early: dict[int, tuple[Arrays | None, int]] = {}
     following = 0
     for number, found, left_out in results:

@@ -1,6 +1,6 @@
-"""The teacher: the planner whose plans are learned from. A worker gives it one problem and makes a row of the result.
+"""The teacher: the planner whose plans are learned from. A worker gives it one problem and turns the result into a row.
 
-Every plan has been replayed by the independent validator before it becomes part of a row.
+The independent validator checks every plan before it becomes part of a row.
 """
 
 import json
@@ -24,7 +24,7 @@ from oclgen.search.anytime import SearchResult
 from oclgen.support.provenance import versions
 
 PACKAGES = ("fast-downward.translate", "pymimir")
-"""What may have made a plan, beside this package."""
+"""Packages whose versions a plan depends on, beside this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def check_teacher(settings: TeacherSettings, domain_text: str) -> None:
 
 
 def run_teacher(job: TeacherJob) -> TeacherResult:
-    """What a worker does."""
+    """Work of one process: one problem."""
     own, teacher = time.process_time(), children_seconds()
     row = make_row(job)
     return TeacherResult(row, os.getpid(), time.process_time() - own, children_seconds() - teacher)
@@ -116,7 +116,7 @@ def classical_result(job: TeacherJob) -> SearchResult:
 
 
 def learned_result(job: TeacherJob) -> SearchResult | None:
-    """A search with a model, under a seed of the problem's own."""
+    """A search with a model; every problem has its own seed."""
     settings = job.settings
     attempt = Attempt(
         job.domain_text,

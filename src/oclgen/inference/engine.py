@@ -1,8 +1,7 @@
-"""What an engine must offer: a policy's plans under way, and a heuristic's distributions.
+"""The interface of engines: sampling of plans for a policy, distributions for a heuristic.
 
-Two engines stand behind these protocols: `native` (the compiled kernel, no torch) and
-`oclgen.learn.torch_engine` (GPUs). Everything that knows of tasks, grammar and search lies above, in `policy`
-and `heuristic`.
+Engines of the compiled kernel (no torch) are in `words` and `relational`, those of torch (GPUs) in `oclgen.learn`.
+Engines know nothing of tasks, grammar and search.
 """
 
 from collections.abc import Sequence
@@ -17,9 +16,9 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 class Session(Protocol):
-    """Rows of plan tokens under way, each behind the prompt of its state, whose cache they share.
+    """Rows of plan tokens while they are sampled. Each continues the prompt of its state, whose cache they share.
 
-    A row always has a next-token distribution: at first the one after `<actions>`.
+    A row always has a next-token distribution: at first the one after the plan's opening token.
     """
 
     @property
@@ -42,7 +41,7 @@ class Session(Protocol):
         ...
 
     def keep(self, rows: IntArray) -> None:
-        """Go on with these rows only, in ascending order; a row given several times is continued several times."""
+        """Keep only these rows, in ascending order; a row given several times is continued several times."""
         ...
 
 
@@ -51,11 +50,11 @@ class PolicyEngine(Protocol):
 
     @property
     def max_plan(self) -> int:
-        """Positions of plan tokens, `<actions>` included: as many tokens can be sampled."""
+        """Positions of plan tokens, the opening one included: as many tokens can be sampled."""
         ...
 
     def open(self, prompts: Sequence[Any], rows: Sequence[int], capacity: int) -> Session:
-        """`rows[i]` rows behind `prompts[i]`, prompt by prompt; each will be fed `capacity` tokens at most."""
+        """`rows[i]` rows that continue `prompts[i]`, prompt by prompt; each will be fed at most `capacity` tokens."""
         ...
 
 

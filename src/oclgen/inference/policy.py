@@ -1,4 +1,4 @@
-"""A trained policy as the searches see it: batches of rollouts, and priors over actions.
+"""A trained policy for the searches: batches of rollouts, and priors over actions.
 
 Each state's prompt is computed once and shared by its samples; finished samples leave the batch. Decoding is
 `free` (the paper: any token may come, the first mistake ends a rollout) or restricted to `applicable` actions:

@@ -22,7 +22,7 @@ from oclgen.errors import InputError, OclgenError
 POLL_SECONDS = 0.2
 
 Share = tuple[int, int]
-"""Part i of n of a batch."""
+"""Share i of n of a batch."""
 
 
 class ProcessLost(OclgenError):
@@ -36,12 +36,12 @@ class World:
     rank: int
     size: int
     device: torch.device
-    store: Any = None  # torch's, for what processes tell each other beside sums
+    store: Any = None  # torch's store, for messages beside the sums
 
     def shares(self, processes: int) -> list[Share]:
-        """What this process computes of batches that are as large as so many processes can take at once.
+        """Which shares of a batch this process computes, where a batch is cut for so many processes.
 
-        Fewer processes take several shares one after the other, in the memory of one; more take smaller ones.
+        Fewer processes compute several shares one after the other, in the memory of one; more get smaller shares.
         """
         rounds = -(-processes // self.size)
         return [(self.rank + turn * self.size, rounds * self.size) for turn in range(rounds)]
@@ -75,7 +75,7 @@ class World:
             raise self.lost(error) from None
 
     def sum_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Add up gradients in one message; a process whose share was empty adds nothing."""
+        """Sum gradients in one message; a process with an empty share adds nothing."""
         if self.size == 1:
             return
         members = list(parameters)
@@ -87,7 +87,7 @@ class World:
 
 @contextmanager
 def join_world(device: str, patience: float) -> Iterator[World]:
-    """Find the other processes, if there are any. One that does not answer for `patience` seconds counts as lost."""
+    """Connect to the other processes, if any. One that does not answer for `patience` seconds counts as lost."""
     rank, size = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     place = choose_device(device, int(os.environ.get("LOCAL_RANK", "0")))
     if size == 1:

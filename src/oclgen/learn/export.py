@@ -45,7 +45,7 @@ def export(
     metrics: Mapping[str, Any],
     dtype: type[np.float16] | type[np.float32] = np.float32,
 ) -> None:
-    """Write a checkpoint, replacing the one that may stand there."""
+    """Write a checkpoint; one that is already there is replaced."""
     made_by = {"revision": settings.revision or revision(), "versions": versions("torch", "numpy")}
     arrays = {name: np.ascontiguousarray(value, dtype) for name, value in weights.items()}
     with replacing_folder(folder) as made:
@@ -80,8 +80,8 @@ def load_weights(network: nn.Module, folder: Path, settings: ModelSettings | Rel
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> None:
-    """On the disk before it replaces the last one, so that a machine that fails now leaves one of the two."""
-    made = io.BytesIO()  # torch reports a full disk as a defect of its own
+    """Written to disk before it replaces the last state, so that after a crash one of the two is there."""
+    made = io.BytesIO()  # torch reports a full disk as an internal error
     torch.save(dict(state), made)
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.write(made.getbuffer())

@@ -1,7 +1,7 @@
-"""How many problems a policy's own rollouts complete: the measure that a loss can hide.
+"""How many problems a policy's own rollouts solve, which the loss does not show.
 
-From the initial state some rollouts are sampled; if none reaches the goal, the longest valid one is followed and the
-next link starts at its end. One link is the paper's Best-of-N.
+Rollouts are chained: several are sampled from the initial state; if none reaches the goal, the next ones start where
+the longest valid one ended. `links` is the length of such a chain; with one link this is the paper's Best-of-N.
 """
 
 import random
@@ -19,7 +19,7 @@ from oclgen.search.context import replay
 
 
 def completion(folder: Path, tasks: Sequence[PddlTask], settings: Generation, seed: int) -> dict[str, float]:
-    """Share of tasks completed, and how many actions of a rollout are valid on average."""
+    """Share of tasks solved, and the mean number of valid actions in a rollout."""
     policy = open_policy(folder)
     results = [chain(policy, task, settings, random.Random(seed)) for task in tasks]
     lengths = [length for _, valid in results for length in valid]
@@ -38,7 +38,7 @@ def open_policy(folder: Path) -> ModelPolicy:
 
 
 def chain(policy: Policy, task: PddlTask, settings: Generation, rng: random.Random) -> tuple[bool, list[int]]:
-    """Whether the goal was reached, and the valid length of every rollout on the way."""
+    """Whether the goal was reached, and the number of valid actions of every rollout sampled."""
     state: State = task.initial_state
     lengths: list[int] = []
     for _ in range(settings.links):

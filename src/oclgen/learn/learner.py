@@ -1,4 +1,4 @@
-"""What learns: a network, its optimizers, and one step of them; what a step is made from is the trainer's business."""
+"""A network, its optimizers, and one step of them. The trainer decides which batches make a step."""
 
 import math
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from oclgen.learn.settings import TrainingSettings
 
 
 class Learner:
-    """Initial weights depend on the seed, or come from a checkpoint."""
+    """A network and its optimizers. Initial weights depend on the seed, or come from a checkpoint."""
 
     def __init__(
         self, settings: TrainingSettings, shape: Shape, language: Vocabulary | Schema, device: torch.device
@@ -51,7 +51,7 @@ class Learner:
             return measure(self.network, to_tensors(batch, self.device), self.settings.model.cost_weight)
 
     def differentiate(self, batches: Iterable[tuple[int, Batch]], count: int) -> Tensor:
-        """Gradients of batches, one after the other in memory, of a step that has `count` targets in all.
+        """Add the gradients of batches, one batch in memory at a time; the step has `count` targets in all.
 
         Each batch comes with the seed of its dropout. Returns the batches' `Sums`.
         """
@@ -69,18 +69,18 @@ class Learner:
         return sums
 
     def clip(self) -> float:
-        """Bound the gradient; returns its norm before that."""
+        """Clip the gradient; returns its norm before clipping."""
         for optimizer in self.optimizers:
             self.scaler.unscale_(optimizer)
         limit = self.settings.optimizer.clip or math.inf
         return float(torch.nn.utils.clip_grad_norm_(self.parameters, limit))
 
     def may_overflow(self) -> bool:
-        """In float16 a gradient that is not finite is no accident: the step is left out, with a smaller scale."""
+        """In float16 gradients overflow now and then: such a step is skipped, and the loss scale reduced."""
         return self.scaler.is_enabled()
 
     def descend(self, rate: float) -> None:
-        """Move along the gradient, with a share of the full learning rate."""
+        """Step the optimizers, at a share of the full learning rate."""
         set_rates(self.optimizers, rate)
         for optimizer in self.optimizers:
             self.scaler.step(optimizer)

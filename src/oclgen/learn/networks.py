@@ -1,8 +1,8 @@
-"""The two networks: a GPT-2 decoder that writes plans and a BERT encoder that classifies cost-to-go.
+"""The paper's two networks: a GPT-2 decoder that writes plans and a BERT encoder that classifies cost-to-go.
 
-Both read a prompt (state and goal) of words. They are transformers' GPT-2 and BERT to the digit (tests copy the weights
-over and compare). Scores are computed where the loss needs them and nowhere else: for the plan's tokens (policy), and
-behind a last block that runs on the pooled row only (heuristic).
+Both read a prompt (state and goal) of words. They compute exactly what transformers' GPT-2 and BERT compute (tests
+copy the weights and compare). Scores are computed only where the loss needs them: for the plan's tokens (policy); the
+last block runs on the pooled row only (heuristic).
 
 Parameter names are the tensor names of a checkpoint. Paper: Section 5 (models), Appendix "Training Details".
 """
@@ -25,7 +25,7 @@ Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class Block(nn.Module):
-    """The layers of one transformer block; where the norms stand is the network's business."""
+    """The layers of one transformer block; the network applies the norms (before or after)."""
 
     def __init__(self, settings: ModelSettings, dropout: float) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Block(nn.Module):
 class PolicyNetwork(nn.Module):
     """Scores every token of a plan given the state, the goal and the tokens before it."""
 
-    recompute = False  # a layer's activations where gradients need them, instead of keeping them
+    recompute = False  # activations in the backward pass instead of keeping them
 
     def __init__(self, settings: ModelSettings, vocabulary: Vocabulary, dropout: float = 0.0) -> None:
         super().__init__()

@@ -1,7 +1,8 @@
-"""What the two networks minimise, and what is reported beside it.
+"""What each network minimises, and what is reported beside it.
 
-Both losses are cross-entropy: over the tokens of the plan (never of the prompt), or over the cost-to-go.
-They are sums, with their counts beside them, so that batches and processes of unequal size add up exactly.
+The losses of the paper's networks are cross-entropy: over the tokens of the plan (never of the prompt), or over the
+cost-to-go. A relational network has both losses. All are sums with their counts, so that batches and processes of
+unequal size add up exactly.
 
 Paper: Section 3 (policy), Section 4.4 (distributional heuristic).
 """
@@ -30,9 +31,9 @@ class Sums(NamedTuple):
     """Over the examples of a batch. `loss` is what is minimised; the rest is reported."""
 
     loss: Tensor
-    correct: Tensor  # right guesses
-    error: Tensor  # distance between guessed and true costs
-    costs: Tensor  # number of costs guessed
+    correct: Tensor  # correct predictions
+    error: Tensor  # distance between predicted and true costs
+    costs: Tensor  # number of costs predicted
     cost_loss: Tensor  # relational: the part of the costs in `loss`, before its weight
 
 
@@ -57,12 +58,12 @@ def words_network(settings: ModelSettings) -> type[PolicyNetwork] | type[Heurist
 
 
 def targets(batch: Batch) -> int:
-    """How many guesses a batch asks for."""
+    """Number of predictions in a batch."""
     return int(batch["plan_len"].sum()) if "plan_len" in batch else len(batch["cost"])
 
 
 def tokens(batch: Batch) -> int:
-    """How many rows and tokens a batch holds, padding not counted."""
+    """Rows and tokens of a batch, without padding."""
     return int(batch["prompt_len"].sum()) + (int(batch["plan_len"].sum()) if "plan_len" in batch else 0)
 
 
@@ -71,7 +72,7 @@ def to_tensors(batch: Batch, device: torch.device) -> dict[str, Tensor]:
 
 
 def measure(network: nn.Module, batch: Mapping[str, Tensor], cost_weight: float = 1.0) -> Sums:
-    """The loss of a batch, to be differentiated, and what else is worth knowing."""
+    """The loss of a batch, to be differentiated, and what is reported."""
     if isinstance(network, RelationalNetwork):
         return measure_relational(network, batch, cost_weight)
     if "plan" in batch:
@@ -103,7 +104,7 @@ def measure_relational(network: RelationalNetwork, batch: Mapping[str, Tensor], 
         loss = loss + F.cross_entropy(chosen, wanted, reduction="sum")
         correct = correct + (chosen.argmax(1) == wanted).sum()
     cost = batch["cost"].float()
-    with torch.autocast(plan.device.type, enabled=False):  # sums over many rows need all digits
+    with torch.autocast(plan.device.type, enabled=False):  # sums over many rows need full precision
         mean, scale = network.cost(rows.float(), there)
     cost_loss = cost_surprise(cost, mean, scale).sum()
     with torch.no_grad():

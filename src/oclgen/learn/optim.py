@@ -22,7 +22,7 @@ NEWTON_SCHULZ_STEPS = 5
 
 
 def orthogonalised(matrices: Tensor) -> Tensor:
-    """The nearest (semi-)orthogonal matrix, roughly, to each of [..., rows, columns] with rows <= columns."""
+    """Approximately the nearest (semi-)orthogonal matrix of each matrix [..., rows, columns], rows <= columns."""
     a, b, c = NEWTON_SCHULZ
     x: Tensor = matrices / (torch.linalg.matrix_norm(matrices, keepdim=True) + 1e-7)
     for _ in range(NEWTON_SCHULZ_STEPS):
@@ -55,7 +55,7 @@ class Muon(torch.optim.Optimizer):
             member.add_(part.reshape(member.shape), alpha=-group["lr"] * scale)
 
     def momentum_of(self, member: nn.Parameter, momentum: float) -> Tensor:
-        """Nesterov's: the gradient once more on top of its running mean."""
+        """Nesterov momentum: the gradient is added once more to its running mean."""
         state = self.state[member]
         if not state:
             state["momentum"] = torch.zeros_like(member)
@@ -79,7 +79,7 @@ def square_parts(matrix: Tensor) -> Tensor:
 
 
 def make_optimizers(network: nn.Module, settings: Optimizer) -> list[torch.optim.Optimizer]:
-    """One optimizer, or two that share the parameters between them."""
+    """One optimizer, or two, each for its own parameters."""
     named = dict(network.named_parameters())
     hidden = [value for name, value in named.items() if "block." in name and value.ndim == 2]
     if settings.name == "adamw":
@@ -111,7 +111,7 @@ def rate(schedule: Schedule, step: int, total: int | None) -> float:
 
 
 def decision_point(schedule: Schedule) -> float:
-    """The part of a run's time after which its number of steps must be known."""
+    """The share of a run's time after which its number of steps must be decided."""
     return {"constant": 1.0, "trapezoid": 1 - schedule.decay, "cosine": 0.02}[schedule.name]
 
 

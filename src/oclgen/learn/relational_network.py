@@ -4,7 +4,7 @@ Encoder layer: messages along atoms, attention among all rows of a state (biased
 decoder attends to the encoded rows and to its own past at once; an argument is a pointer to a row. The cost head adds
 up a share of the mean and of the spread from every row, so it has no largest cost.
 
-Beside the paper (GPT-2 and BERT over words); the distribution over costs is the paper's idea (Section 4.4).
+Not in the paper, which has GPT-2 and BERT over words; the distribution over costs is the paper's idea (Section 4.4).
 """
 
 import math
@@ -20,7 +20,7 @@ from oclgen.learn.recompute import run_layer
 from oclgen.relational_checkpoint import LEAST_SCALE, RelationalSettings
 
 OUTPUTS = ("projection.weight", "down.weight", "out.weight")
-"""What adds to the residual stream; begins small."""
+"""Layers that add to the residual stream: their initial weights are small."""
 
 
 class RelationMap(nn.Module):
@@ -63,7 +63,7 @@ class Block(nn.Module):
         return rows + received * scale[:, None]
 
     def attend(self, x: Tensor, seen: Tensor, mask: Tensor) -> Tensor:
-        """What rows [batch, rows, width] take from `seen`, normed by the caller."""
+        """Attention of rows [batch, rows, width] over `seen`; the caller has normalised both."""
         width = x.shape[2]
         weight, bias = self.attention.weight, self.attention.bias
         query = F.linear(x, weight[:width], bias[:width]).view(*x.shape[:2], self.heads, -1).transpose(1, 2)
@@ -79,14 +79,14 @@ class Block(nn.Module):
         return out
 
     def encode(self, flat: Tensor, atoms: Sequence[Tensor], scale: Tensor, place: Tensor, bias: Tensor) -> Tensor:
-        """An encoder's layer: [all rows, width] to [batch, rows, width]."""
+        """An encoder layer: [all rows, width] to [batch, rows, width]."""
         x = (self.relate(flat, atoms, scale) if atoms else flat)[place]
         normed = self.norm1(x)
         x = x + self.attend(normed, normed, bias)
         return x + self.feed_forward(x)
 
     def decode(self, x: Tensor, rows: Tensor, mask: Tensor) -> Tensor:
-        """A decoder's layer, which sees the encoded rows and what comes before each place."""
+        """A decoder layer, which attends to the encoded rows and to earlier places."""
         normed = self.norm1(x)
         x = x + self.attend(normed, torch.cat([rows, normed], 1), mask.to(normed.dtype))
         return x + self.feed_forward(x)
@@ -104,7 +104,7 @@ class DistanceBias(nn.Module):
 
 
 class Stack(nn.Module):
-    """Blocks and the norm behind them."""
+    """Blocks and a final norm."""
 
     def __init__(self, layers: int, settings: RelationalSettings, arities: Sequence[int]) -> None:
         super().__init__()
@@ -113,9 +113,9 @@ class Stack(nn.Module):
 
 
 class RelationalNetwork(nn.Module):
-    """See the module."""
+    """Encoder, decoder and cost head."""
 
-    recompute = False  # activations of a layer, where gradients need them
+    recompute = False  # activations in the backward pass instead of keeping them
 
     def __init__(self, settings: RelationalSettings, schema: Schema) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """Relational models on torch: the training network as a `StateEngine`.
 
-The keys and values of a state's rows are computed once and copied into the cache of every plan behind it. On a CPU the
+The keys and values of a state's rows are computed once and copied into the cache of every plan from it. On a CPU the
 engine without torch is several times faster.
 """
 
@@ -100,7 +100,7 @@ class TorchRelationalEngine:
         return [(F.pad(keys, room), F.pad(values, room)) for keys, values in parts]
 
     def run(self, x: Tensor, cache: Cache, slots: slice, mask: Tensor) -> Tensor:
-        """The last of the new inputs `x` behind the decoder; they take the positions `slots` of the cache."""
+        """The decoder's output for the last of the new inputs `x`, which take the positions `slots` of the cache."""
         for block, (keys, values) in zip(self.network.decoder.block, cache, strict=True):
             assert isinstance(block, Block)
             query, keys[:, :, slots], values[:, :, slots] = self._heads(block, block.norm1(x))
@@ -118,7 +118,7 @@ class TorchRelationalEngine:
 
 
 class TorchRelationalSession(NextTokens):
-    """Plans behind the rows of their states, which are all of one problem."""
+    """Plans that continue from encoded states, all of one problem."""
 
     def __init__(self, engine: TorchRelationalEngine, states: Tensor, rows: Sequence[int], capacity: int) -> None:
         self._engine = engine
@@ -150,7 +150,7 @@ class TorchRelationalSession(NextTokens):
 
     @torch.inference_mode()
     def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:
-        """Every plan takes as many slots as the longest piece; shorter ones stand at the end, the rest stays unseen."""
+        """Every plan takes as many slots as the longest piece; shorter ones are aligned right, the rest is masked."""
         device = self._engine.device
         sizes = np.ones(len(self._due), np.int64) if counts is None else np.asarray(counts, np.int64)
         width = int(sizes.max())
@@ -172,7 +172,7 @@ class TorchRelationalSession(NextTokens):
         self._score(last)
 
     def _places(self, tokens: IntArray, sizes: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[int]:
-        """0 for each operator, i for an i-th argument; keeps what each plan has still to be fed."""
+        """0 for each operator, i for an i-th argument; remembers the arguments that each plan still lacks."""
         owner = np.repeat(np.arange(len(sizes)), sizes).tolist()
         found = []
         for row, token in zip(owner, np.asarray(tokens).tolist(), strict=True):

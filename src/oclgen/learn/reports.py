@@ -1,4 +1,4 @@
-"""What a run tells: a line that lives on a terminal (plain lines elsewhere), metrics.jsonl, TensorBoard events."""
+"""Reports of a run: a live line on a terminal (plain lines elsewhere), metrics.jsonl, TensorBoard events."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from oclgen.support.progress import LiveLine
 
 
 class Reporter:
-    """Reports of rank 0; the other processes are silent. `step` is where a resumed run goes on from."""
+    """Reports of rank 0; the other processes are silent. `step` is where a resumed run continues."""
 
     def __init__(self, folder: Path, step: int, silent: bool) -> None:
         self.silent = silent
@@ -18,7 +18,7 @@ class Reporter:
 
         self._line = LiveLine()
         path = folder / "metrics.jsonl"
-        keep_json_lines(path, lambda line: bool(line["step"] <= step))  # a killed run may have written more
+        keep_json_lines(path, lambda line: bool(line["step"] <= step))  # a killed run may have written later steps
         self._lines = JsonLines(path)
         self._events = SummaryWriter(str(folder / "events"), purge_step=step + 1)
 

@@ -1,4 +1,4 @@
-"""Everything a training run can be told: checked values from a TOML file and `table.key=value` overrides.
+"""The settings of a training run: checked values from a TOML file and `table.key=value` overrides.
 
 A key that does not exist, a value of the wrong type or a combination that makes no sense is refused before
 anything is loaded. The resolved settings are saved with the run and read back when it is resumed.
@@ -49,7 +49,7 @@ class Data:
     path: str = ""  # folder of the data set
     domain: str = ""  # whose `[encoding]` table makes the vocabulary: a name or a folder
     vocabulary: str = ""  # or a vocabulary.json
-    left_out: bool = True  # leave out the static predicates that the domain's defaults call superfluous
+    left_out: bool = True  # leave out the static predicates that the domain's defaults name
     offsets: bool = True  # the paper's action compilation: start at a random step of the plan
     window: int = 0  # policy: at most so many actions per example; 0 = the whole rest of the plan
     shuffle_names: bool = False  # give objects random tokens of their pool, where names carry no meaning
@@ -84,8 +84,8 @@ class Optimizer:
 class Schedule:
     """Length and shape of the learning rate. Exactly one of steps, epochs and time is given.
 
-    With `time`, the number of steps is decided, once, from the throughput measured so far, and recorded: a
-    trapezoid decides when its decay must begin, a cosine after a fiftieth of the time.
+    With `time`, the number of steps is decided once, from the throughput measured so far, and recorded: for a
+    trapezoid when its decay must begin, for a cosine after a fiftieth of the time.
     """
 
     name: str = "constant"
@@ -94,7 +94,7 @@ class Schedule:
     steps: int = 0
     epochs: float = 0.0
     time: str = ""  # such as 90m; of training in all, over every resumption
-    most_epochs: float = 0.0  # with time: at most so many passes, since few plans are soon learned by heart; 0 = any
+    most_epochs: float = 0.0  # with time: at most so many passes, because few plans are soon memorised; 0 = any
 
     def __post_init__(self) -> None:
         require(self.name in ("constant", "cosine", "trapezoid"), "schedule.name: constant, cosine or trapezoid")
@@ -112,7 +112,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How the loop runs; nothing here changes what is learned, except seed and precision."""
+    """How the loop runs."""
 
     seed: int = 0
     device: str = "auto"  # cpu, cuda, or cuda where there is one
@@ -144,7 +144,7 @@ class Generation:
 
     problems: int = 0  # 0 = not measured
     samples: int = 10  # rollouts per state
-    links: int = 1  # rollouts are chained so often: the next link starts where the longest valid one ended
+    links: int = 1  # chained rollouts: the next one starts where the longest valid one ended
     every: int = 1  # at every n-th validation
 
     def __post_init__(self) -> None:

@@ -36,7 +36,7 @@ AnyExamples = Examples | RelationalExamples
 
 @dataclass(frozen=True)
 class Sources:
-    """What a run learns from and is judged by."""
+    """What a run is trained and validated on."""
 
     origin: Origin
     shape: Shape
@@ -57,8 +57,8 @@ class Sources:
 
 
 def open_sources(settings: TrainingSettings, world: World, processes: int = 0) -> Sources:
-    """With batches for so many processes (default: as many as there are), whatever the number of those that share
-    them: a run that is resumed by more or fewer processes goes on with the same batches."""
+    """The examples of a run, in batches for so many processes (default: as many as there are). A run that is resumed
+    by more or fewer processes keeps the same batches."""
     if not settings.data.path:
         raise InputError("no data set: give --data DIR or data.path")
     data = dataset.open_dataset(settings.data.path)
@@ -104,7 +104,7 @@ def relational_sources(settings: TrainingSettings, data: Dataset, world: World, 
 
 
 def relational_shape(settings: TrainingSettings, store: RelationalStore, schema: Schema) -> RelationalSettings:
-    """With the relations of the checkpoint to start from, or else of the data."""
+    """The network's shape, with the relations of the checkpoint to start from, or else of the data."""
     if settings.run.initial:
         start = read_relational_settings(Path(settings.run.initial) / "settings.json")
         return settings.relational_shape(start.relations, start.distances)
@@ -117,7 +117,7 @@ def validation_problems(settings: TrainingSettings, data: Dataset) -> tuple[str,
 
 
 def find_vocabulary(settings: TrainingSettings, data: Dataset) -> Vocabulary:
-    """That of the checkpoint to start from, a given one, or the one that the domain's defaults make."""
+    """The vocabulary of the checkpoint to start from, a given one, or one built from the domain's defaults."""
     if settings.run.initial:
         return read_vocabulary(Path(settings.run.initial) / "vocabulary.json")
     if settings.data.vocabulary:

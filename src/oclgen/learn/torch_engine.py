@@ -1,7 +1,7 @@
-"""The engine for GPUs: the training networks behind the protocols of `oclgen.inference.engine`.
+"""The engine for GPUs: the training networks with the interface of `oclgen.inference.engine`.
 
-Each prompt is computed once; its keys and values are then copied into the cache of every row behind it, where plan
-tokens are written in place. On a CPU the native engine is several times faster and needs no torch.
+Each prompt is computed once; its keys and values are then copied into the cache of every row that continues it,
+where plan tokens are written in place. On a CPU the native engine is several times faster and needs no torch.
 """
 
 from collections.abc import Sequence
@@ -92,7 +92,7 @@ class TorchPolicyEngine:
         return embedded
 
     def embed_prefix(self, prompt: IntArray) -> tuple[Tensor, Tensor]:
-        """A prompt and `<actions>`, [1, length + 1, width], and which of them each may see."""
+        """A prompt and `<actions>`, [1, length + 1, width], and their attention mask."""
         ids = torch.tensor(prompt, dtype=torch.long, device=self.device)[None]
         opening = torch.tensor([[ACTIONS]], device=self.device)
         x = self._network.token(ids[:, :, 0]) + self._network.position.weight[: len(prompt)]
@@ -128,7 +128,7 @@ class NextTokens:
 
 
 class TorchSession(NextTokens):
-    """Rows behind their prompts; all prompts are padded to the longest."""
+    """Plans that continue their prompts, which are padded to the longest."""
 
     def __init__(
         self, engine: TorchPolicyEngine, prompts: Sequence[IntArray], rows: Sequence[int], capacity: int
@@ -151,7 +151,7 @@ class TorchSession(NextTokens):
 
     @torch.inference_mode()
     def feed(self, tokens: IntArray, counts: IntArray | None = None) -> None:
-        """Every row takes as many slots as the longest piece; shorter ones stand at the end, the rest stays unseen."""
+        """Every row takes as many slots as the longest piece; shorter ones are aligned right, the rest is masked."""
         device = self._engine.device
         count = torch.ones_like(self._lengths) if counts is None else torch.tensor(counts, device=device).long()
         width = int(count.max())

@@ -1,4 +1,4 @@
-"""`oclgen train`: set up a run or take one up again, train, and say how it ended.
+"""`oclgen train`: set up or resume a run, train, and report how it ended.
 
 The folder of a run: settings.json (resolved), state.pt (to resume from), metrics.jsonl, events/ (TensorBoard), and
 two checkpoints, `best` by validation loss and `last`.
@@ -68,7 +68,7 @@ def train(settings: TrainingSettings, folder: Path, resume: bool = False, max_ti
 
 @contextmanager
 def flushing_denormals() -> Iterator[None]:
-    """Numbers next to zero count as zero while training, which is faster; the caller's arithmetic stays exact."""
+    """Denormal numbers are flushed to zero while training, which is faster; afterwards all is as before."""
     torch.set_flush_denormal(True)
     try:
         yield
@@ -95,7 +95,7 @@ def catching_signals() -> Iterator[list[int]]:
 
 
 def check_folder(settings: TrainingSettings, folder: Path, resume: bool) -> list[str]:
-    """Names of the settings that are not those of the run that is there."""
+    """Names of the settings that differ from those of the run in the folder."""
     if not resume:
         if (folder / "state.pt").exists():
             raise InputError(f"{folder}: holds a run already; go on with it by --resume, or give another --out")
@@ -122,7 +122,7 @@ def flat(table: dict[str, object], prefix: str = "") -> dict[str, object]:
 
 
 def began(folder: Path) -> bool:
-    """Whether there is a run to resume; one that was lost before its first save begins anew."""
+    """Whether there is a run to resume; one that was lost before its first save starts from scratch."""
     return (folder / "state.pt").exists()
 
 

@@ -1,7 +1,7 @@
-"""The training loop, one for both models: fetch, differentiate, step; now and then report, validate, save.
+"""The training loop, one for all networks: fetch, differentiate, step; regularly report, validate, save.
 
-A step is a function of the settings, the weights and the position in the stream of batches, never of the clock, so a
-run that is stopped and resumed repeats what an uninterrupted one does. The clock decides two things only: when to
+A step depends on the settings, the weights and the position in the stream of batches, never on the clock, so a run that
+is stopped and resumed computes what an uninterrupted one computes. The clock decides two things only: when to
 stop, and, with `schedule.time`, how many steps there will be; that decision is taken once and saved. A batch is as
 large as the processes that began the run could take at once; more or fewer of them share the same batches later.
 """
@@ -30,17 +30,17 @@ from oclgen.learn.sources import Sources
 from oclgen.support.settings import format_duration, parse_duration
 
 PLANNED_SHARE = 0.97
-"""Of the time given, what is planned for steps; the rest is for the last validation and for a slower machine."""
+"""The share of the time that is planned for steps; the rest is for the last validation and for delays."""
 
 COUNTED = 1 + len(Sums._fields)
 
 Completion = Callable[[Path], dict[str, float]]
-"""How well a checkpoint's rollouts do."""
+"""Measures a checkpoint's rollouts."""
 
 
 @dataclass
 class Progress:
-    """Where a run stands: all that is saved beside weights and optimizers."""
+    """The progress of a run: all that is saved beside weights and optimizers."""
 
     step: int = 0
     epoch: int = 0
@@ -91,7 +91,7 @@ class Trainer:
         self.metrics = state["metrics"]
 
     def run(self, reporter: Reporter, max_time: float | None, interrupted: Callable[[], bool]) -> str:
-        """Train until the end, the time limit or an interruption; returns which."""
+        """Train until the end, the time limit or an interruption; returns which of them."""
         self.reporter = reporter
         self.started = time.monotonic() - self.progress.seconds
         limit = self.time_limit(max_time)
@@ -120,7 +120,7 @@ class Trainer:
 
     @contextmanager
     def saved_if_others_are_lost(self) -> Iterator[None]:
-        """Keep the last whole step, if this process writes the state."""
+        """Where another process is lost, save the last whole step, if this process writes the state."""
         try:
             yield
         except ProcessLost as lost:
@@ -191,7 +191,7 @@ class Trainer:
         return [hash((self.settings.run.seed, self.progress.step, turn, *self.shares[i])) for turn, i in turns]
 
     def give_up(self, loss: float, group: list[Batch]) -> None:
-        """Keep the batch and the weights that met it: what is needed to find out why."""
+        """Save the batch and the weights, to find out what went wrong."""
         step = self.progress.step
         path = self.folder / f"diverged-step-{step}-rank-{self.world.rank}.npz"
         arrays = {f"{name}_{number}": values for number, batch in enumerate(group) for name, values in batch.items()}
@@ -285,7 +285,7 @@ class Trainer:
         self.saved = time.monotonic()
 
     def finish(self, reason: str) -> str:
-        """A last look at a run that ends here, or a quick save of one that will go on."""
+        """Validate and save a run that ends here; only save one that will be resumed."""
         if reason != "interrupted" and self.metrics.get("validation", {}).get("step") != self.progress.step:
             self.validate()
         self.progress.seconds = time.monotonic() - self.started

@@ -95,7 +95,8 @@ def open_library() -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(LIBRARY))
     except OSError as error:
-        raise InputError(f"{LIBRARY}: the compiled engine cannot be loaded ({error}); reinstall with pip") from None
+        advice = "reinstall with pip; in a checkout: python setup.py build_ext --inplace"
+        raise InputError(f"{LIBRARY}: the compiled engine cannot be loaded ({error}); {advice}") from None
 
 
 def variants() -> list[str]:
@@ -107,7 +108,7 @@ def variants() -> list[str]:
 
 @cache
 def load_kernel(variant: str | None = None) -> Kernel:
-    """The library's best variant for this machine, or the one that is named."""
+    """The best variant for this machine, or the one named."""
     library = open_library()
     name = variant or variants()[0]
     functions: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A checkpoint's blocks as the kernel wants them: padded, packed into panels, ready to run.
+"""A network's blocks in the kernel's layout: padded, packed into panels.
 
 All sizes are padded with zeros to multiples of the panel: each head to whole panels, the residual stream to the
 sum of the heads, so that any shape of network runs. The scale of attention is folded into the queries.
@@ -64,7 +64,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The shape of equal blocks, one behind the other."""
+    """The shape of a stack of equal blocks."""
 
     network: str
     layers: int
@@ -103,7 +103,7 @@ class NativeModel:
         return (self.layers if self.network == "gpt2" else 1) * 2 * self.width * capacity
 
     def bias_attention(self, tables: FloatArray) -> None:
-        """[layers, distances, heads]: what is added to the scores between rows so many steps apart."""
+        """[layers, distances, heads]: added to the attention scores between rows at each distance."""
         for block, table in zip(self._blocks, tables, strict=True):
             by_head = np.ascontiguousarray(table.T, np.float32)
             self._arrays.append(by_head)
@@ -112,7 +112,7 @@ class NativeModel:
     def run(
         self, x: FloatArray, segments: npt.NDArray[np.void], limits: IntArray, wanted: IntArray | None = None
     ) -> FloatArray:
-        """All blocks over embedded rows, in place; the rows behind the last block, or the wanted ones of them."""
+        """Run all blocks over embedded rows, in place; returns the last block's rows, or the wanted ones of them."""
         assert segments.dtype == SEGMENT and x.shape == (len(limits), self.width)
         rows = None if wanted is None else address(wanted)
         if self.kernel.forward(self.place, address(x), address(segments), len(segments), address(limits), rows):

@@ -1,7 +1,7 @@
-"""A relational model and the states that it has encoded, kept for the next question about them.
+"""A relational model and a cache of the states it has encoded.
 
-One pass of the encoder serves the heuristic now and rollouts from the same state later. The states used last stay,
-within a bound on memory.
+One pass of the encoder serves the heuristic now and rollouts from the same state later. The cache keeps the states used
+last, within a bound on memory.
 """
 
 from collections import OrderedDict
@@ -78,7 +78,7 @@ class EncodedStates:
         if unknown := {*encodable.objects.values()} - {*schema.types}:
             raise UnsupportedError(f"this model of {schema.domain} knows no type {min(unknown)!r}")
         self._engine = model.engine
-        self._task = ref(encodable)  # a strong one would keep the task, and so this entry, for ever
+        self._task = ref(encodable)  # a strong reference would keep the task, and so this entry, forever
         self.graph = ProblemGraph(schema, settings.relations, encodable, settings.distances)
         self._columns = AtomColumns(self.graph)
         self._kept: OrderedDict[State, tuple[EncodedState, int]] = OrderedDict()

@@ -1,4 +1,4 @@
-"""The cost head of a relational model as the searches see it.
+"""The cost head of a relational model as a heuristic.
 
 The network gives the mean and the scale of a logistic distribution over whole costs, so percentile and mode have a
 closed form, and no largest cost exists.

@@ -1,4 +1,4 @@
-"""A relational model's weights as the kernel wants them: padded, packed into panels, taken apart by argument places.
+"""A relational model's weights in the kernel's layout: padded, packed into panels, split by argument places.
 
 The scale of the pointer scores is folded into their queries.
 """
@@ -16,7 +16,7 @@ from oclgen.inference.kernel.network import Blocks, Linear, NativeModel, aligned
 
 
 class RelationalShape(Protocol):
-    """The settings of a relational model, as far as they shape its network."""
+    """The settings of a relational model that determine the shape of its network."""
 
     @property
     def width(self) -> int: ...
@@ -38,7 +38,7 @@ class RelationalShape(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SchemaCounts:
-    """What the network has to know of its domain."""
+    """What the network must know of its domain."""
 
     relations: tuple[int, ...]  # arities
     operators: tuple[int, ...]  # arities

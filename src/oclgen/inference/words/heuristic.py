@@ -1,7 +1,7 @@
-"""A trained distributional heuristic as the searches see it.
+"""The paper's distributional heuristic, from a checkpoint.
 
 The network gives a distribution over costs-to-go 0..L_max. `percentile=k` summarises it to the smallest cost c with
-P(cost <= c) >= k / 100 (a low k is cautious: hardly ever more than the true cost), `percentile=None` to its mode.
+P(cost <= c) >= k / 100 (with a low k it rarely overestimates), `percentile=None` to its mode.
 
 Paper: Section 4.4 (distributional heuristic).
 """

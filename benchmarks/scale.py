@@ -141,10 +141,10 @@ def report(count: int, folder: Path) -> int:
     return count
 
 
-def graph(count: int, _folder: Path) -> int:
-    """Half of the nodes: `grow` measures the second half of the growth."""
-    found = search.grow(count, seed=0)
-    return int(found["nodes"])
+def graph(count: int, _folder: Path) -> tuple[int, float]:
+    """Nodes of the second half of the growth, and what they took without the models."""
+    found = search.measure(count)
+    return count, 1e-6 * count * found["microseconds_per_node"]
 
 
 def no_preparation(_count: int, _folder: Path) -> None:
@@ -169,7 +169,7 @@ def prepare_records(count: int, folder: Path) -> None:
         file.writelines(json.dumps(line) + "\n" for line in lines(count))
 
 
-Stage = tuple[Callable[[int, Path], object], Callable[[int, Path], int]]
+Stage = tuple[Callable[[int, Path], object], Callable[[int, Path], int | tuple[int, float]]]
 STAGES: dict[str, Stage] = {
     "data": (no_preparation, data),
     "resume": (data, resume),
@@ -180,7 +180,8 @@ STAGES: dict[str, Stage] = {
     "report": (prepare_records, report),
     "graph": (no_preparation, graph),
 }
-"""What comes before the clock starts, and what is measured; it says how many items that were."""
+"""What comes before the clock starts, and what is measured; it says how many items that were, and perhaps the seconds
+that count."""
 
 
 def own_megabytes() -> float:
@@ -199,10 +200,11 @@ def measure(name: str, part: str, count: int, folder: Path) -> dict[str, float]:
         prepare(count, folder)
         return {}
     started, cpu = time.perf_counter(), time.process_time()
-    items = work(count, folder)
+    done = work(count, folder)
+    items, seconds = done if isinstance(done, tuple) else (done, time.process_time() - cpu)
     return {
         "count": count,
-        "microseconds": 1e6 * (time.process_time() - cpu) / items,
+        "microseconds": 1e6 * seconds / items,
         "wall_microseconds": 1e6 * (time.perf_counter() - started) / items,
         "megabytes": own_megabytes(),
         "peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,

@@ -12,8 +12,15 @@ ERRORS = {"time": "search-out-of-time", "memory": "search-out-of-memory", "exhau
 
 def properties(evaluation: Evaluation) -> str:
     """Sorted keys and an indent of 2, as lab writes it."""
-    runs = {run.id: attributes(evaluation, run) for run in evaluation.runs}
-    return json.dumps(runs, indent=2, sort_keys=True) + "\n"
+    runs = {run.id: run for run in evaluation.runs}
+    # run by run: the encoder takes ten times the memory of its result
+    entries = (entry(key, attributes(evaluation, run)) for key, run in sorted(runs.items()))
+    return "{" + ",".join(entries) + "\n}\n" if runs else "{}\n"
+
+
+def entry(key: str, values: dict[str, Any]) -> str:
+    """One line break and the entry, as it looks inside an indented dictionary."""
+    return json.dumps({key: values}, indent=2, sort_keys=True)[1:-2]
 
 
 def attributes(evaluation: Evaluation, run: RunRecord) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A planner in a child process: its plan files, its output, its limits, and why it ended."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -108,6 +109,8 @@ def ending(name: str, process: Process, finished: Ending) -> Ending:
         return finished
     if code in ENDINGS:
         return ENDINGS[code]
+    if missing := re.search(r"This configuration does not support ([\w ]+)!", process.output):
+        raise UnsupportedError(f"{name} does not support {missing[1]}, which this problem needs; lama and bfs do")
     reason = " ".join(process.output.split())[-300:]
     if code in (33, 34) or "(either" in reason:
         raise UnsupportedError(f"Fast Downward does not support the task: {reason}")

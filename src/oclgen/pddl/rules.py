@@ -25,7 +25,7 @@ from oclgen.pddl.grounding import Listed
 
 DERIVED = "derived "
 """How new predicates begin: nothing in a file is called so."""
-MAX_BINDINGS = 1_000_000
+MAX_BINDINGS = 200_000
 """Ways to bind the variables of one rule; every state looks at up to so many."""
 SPLIT_BINDINGS = 2_000
 """A disjunction of a precondition with more bindings becomes several operators where that is possible."""

@@ -23,7 +23,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, 
 from transformers.utils import logging
 
 from oclgen.data.batches import Batch
-from oclgen.data.examples import Examples
+from oclgen.data.examples import WordsExamples
 from oclgen.encoding.vocabulary import ACTIONS
 from oclgen.learn.distributed import World
 from oclgen.learn.objectives import targets, tokens
@@ -160,7 +160,7 @@ def main() -> None:
 def compare(data: Path, folder: Path, steps: int, rounds: int) -> dict[str, Any]:
     probe = Own(settings(data, "words", "adamw", 10**6), folder)
     training = probe.trainer.sources.training
-    assert isinstance(training, Examples)
+    assert isinstance(training, WordsExamples)
     theirs = Theirs(sequences(training.validation()), training.vocabulary.size, folder)
     mean = sum(len(example["input_ids"]) for example in theirs.examples) / len(theirs.examples)
     ours = Own(settings(data, "words", "adamw", int(BATCH * mean)), folder)

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from oclgen import output
-from oclgen.output import LiveLine
+from oclgen.output import SearchLine
 from oclgen.search.anytime import Budget, Counters
 
 ERASE = "\r\x1b[K"
@@ -37,7 +37,7 @@ def redraw_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_line_is_drawn_while_the_search_never_checks_its_budget() -> None:
     terminal, counters = Terminal(), Counters(generated=7, iterations=3)
-    live = LiveLine(Budget(), counters, terminal)
+    live = SearchLine(Budget(), counters, terminal)
     live.best = 12
     with live.running():
         assert terminal.written.wait(PATIENCE_SECONDS)
@@ -46,7 +46,7 @@ def test_the_line_is_drawn_while_the_search_never_checks_its_budget() -> None:
 
 def test_the_line_is_gone_once_it_is_stopped_or_its_context_fails() -> None:
     terminal = Terminal()
-    live = LiveLine(Budget(), Counters(), terminal)
+    live = SearchLine(Budget(), Counters(), terminal)
     with pytest.raises(ValueError, match="bad"), live.running():
         assert terminal.written.wait(PATIENCE_SECONDS)
         raise ValueError("bad")
@@ -55,7 +55,7 @@ def test_the_line_is_gone_once_it_is_stopped_or_its_context_fails() -> None:
 
 def test_other_output_takes_the_place_of_the_line() -> None:
     terminal = Terminal()
-    live = LiveLine(Budget(), Counters(), terminal)
+    live = SearchLine(Budget(), Counters(), terminal)
     with live.running():
         assert terminal.written.wait(PATIENCE_SECONDS)
         with live.hidden():
@@ -69,7 +69,7 @@ def test_checking_the_budget_draws_nothing_and_elsewhere_than_on_a_terminal_ther
     file = Terminal(is_terminal=False)
     budget = Budget(seconds=0.0)
     threads = threading.active_count()
-    with LiveLine(budget, Counters(), file).running():
+    with SearchLine(budget, Counters(), file).running():
         assert budget.exhausted()
         assert threading.active_count() == threads
     assert file.getvalue() == ""

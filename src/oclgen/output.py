@@ -56,7 +56,7 @@ class PlanFiles:
         write_plan(self.path, plan)
 
 
-class LiveLine:
+class SearchLine:
     """One line about a running search, redrawn on a terminal by a thread of its own; silent elsewhere."""
 
     def __init__(self, budget: Budget, counters: Counters, stream: TextIO | None = None) -> None:

@@ -77,7 +77,7 @@ class SolveRun:
             started=time.monotonic() - seconds_since_process_start(),
         )
         self.counters = Counters()
-        self.live = output.LiveLine(self.budget, self.counters)
+        self.live = output.SearchLine(self.budget, self.counters)
         self.files = output.PlanFiles(request.plan_file)
         self.start = None if request.plan is None else read_plan(request.plan)
         self.dump = None if request.search_tree_dump is None else SearchDump(request.search_tree_dump)

@@ -14,8 +14,8 @@ from oclgen.data import batches
 from oclgen.data.arrays import load_arrays, save_arrays
 from oclgen.data.batches import BatchStream, Position
 from oclgen.data.dataset import open_dataset
-from oclgen.data.example_store import Store, open_store
-from oclgen.data.examples import BatchSettings, Examples
+from oclgen.data.example_store import WordsStore, open_store
+from oclgen.data.examples import WordsBatchSettings, WordsExamples
 from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
 from oclgen.data.relational_store import RelationalStore, open_relational_store
 from oclgen.domains import catalog
@@ -37,9 +37,9 @@ def words(folder: Path, scratch: Path, repetitions: int) -> BatchStream:
     spec, data = catalog.load("blocksworld"), open_dataset(folder)
     vocabulary = build_vocabulary(read_domain(data.domain_text), spec.defaults.encoding.as_table())
     save_arrays(repeat(open_store(data, "train", vocabulary), repetitions), scratch / "store")
-    store = load_arrays(Store, scratch / "store")
+    store = load_arrays(WordsStore, scratch / "store")
     assert store.longest_plan(0) > 0
-    return Examples(store, vocabulary, BatchSettings("policy", tokens=4000))
+    return WordsExamples(store, vocabulary, WordsBatchSettings("policy", tokens=4000))
 
 
 def relational(folder: Path, scratch: Path, repetitions: int) -> BatchStream:

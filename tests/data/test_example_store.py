@@ -10,7 +10,7 @@ import pytest
 
 from oclgen.data import arrays, dataset, replayed
 from oclgen.data.arrays import array_names
-from oclgen.data.example_store import Store, atom_row, build_store, open_store
+from oclgen.data.example_store import WordsStore, atom_row, build_store, open_store
 from oclgen.domains import catalog
 from oclgen.encoding import Binding, Vocabulary, build_vocabulary
 from oclgen.errors import InputError
@@ -49,9 +49,9 @@ def stored(path: Path, rows: list[dataset.Row]) -> dataset.Dataset:
     return dataset.open_dataset(path)
 
 
-def same(left: Store, right: Store) -> bool:
+def same(left: WordsStore, right: WordsStore) -> bool:
     return left.refused == right.refused and all(
-        np.array_equal(getattr(left, name), getattr(right, name)) for name in array_names(Store)
+        np.array_equal(getattr(left, name), getattr(right, name)) for name in array_names(WordsStore)
     )
 
 
@@ -143,7 +143,7 @@ def test_a_folder_that_cannot_be_written_is_an_input_error(tmp_path: Path) -> No
 
 
 def test_two_processes_may_build_the_same_store_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def build_twice(data: dataset.Dataset, split: str, *_: Any) -> list[Store]:
+    def build_twice(data: dataset.Dataset, split: str, *_: Any) -> list[WordsStore]:
         monkeypatch.undo()
         return [open_store(data, split, vocabulary())]
 

@@ -12,8 +12,8 @@ import pytest
 
 from oclgen.data.arrays import join_arrays
 from oclgen.data.batches import Batch, Position
-from oclgen.data.example_store import Store, encode_instance
-from oclgen.data.examples import BatchSettings, Examples, canonical_order
+from oclgen.data.example_store import WordsStore, encode_instance
+from oclgen.data.examples import WordsBatchSettings, WordsExamples, canonical_order
 from oclgen.encoding import Binding, Vocabulary, WordsEncoding, build_vocabulary
 from oclgen.encoding.vocabulary import END, Symbol
 from oclgen.errors import InputError
@@ -22,8 +22,8 @@ from tests.encoding.worlds import ENCODING, domain
 
 INFO = domain([1, 2, 0, 3], [2], [1, 2])
 VOCABULARY = build_vocabulary(INFO, ENCODING)
-POLICY = BatchSettings("policy", tokens=300, window=3, seed=5)
-HEURISTIC = BatchSettings("heuristic", tokens=300, seed=5)
+POLICY = WordsBatchSettings("policy", tokens=300, window=3, seed=5)
+HEURISTIC = WordsBatchSettings("heuristic", tokens=300, seed=5)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def problems() -> list[Solved]:
 
 
 @cache
-def store() -> Store:
+def store() -> WordsStore:
     return join_arrays(
         [
             encode_instance(VOCABULARY, i, each.objects, each.goal, each.states, each.static_atoms, each.plan)
@@ -74,8 +74,8 @@ def store() -> Store:
     )
 
 
-def examples(settings: BatchSettings) -> Examples:
-    return Examples(store(), VOCABULARY, settings)
+def examples(settings: WordsBatchSettings) -> WordsExamples:
+    return WordsExamples(store(), VOCABULARY, settings)
 
 
 def renamed(each: Solved, names: np.ndarray, vocabulary: Vocabulary) -> Binding:
@@ -133,7 +133,7 @@ def test_a_heuristic_example_is_a_state_and_the_number_of_actions_that_remain() 
 
 
 @pytest.mark.parametrize(("settings", "beyond"), [(POLICY, 0), (HEURISTIC, 1)])
-def test_offsets_reach_every_step_and_for_heuristics_the_end(settings: BatchSettings, beyond: int) -> None:
+def test_offsets_reach_every_step_and_for_heuristics_the_end(settings: WordsBatchSettings, beyond: int) -> None:
     stream = examples(settings)
     seen = np.array([stream.epoch(number).offset for number in range(200)])
     for instance, each in enumerate(problems()):
@@ -141,12 +141,12 @@ def test_offsets_reach_every_step_and_for_heuristics_the_end(settings: BatchSett
 
 
 @pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
-def test_without_action_compilation_every_example_starts_at_the_initial_state(settings: BatchSettings) -> None:
+def test_without_action_compilation_every_example_starts_at_the_initial_state(settings: WordsBatchSettings) -> None:
     assert not examples(replace(settings, compile=False)).epoch(3).offset.any()
 
 
 @pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
-def test_an_epoch_holds_each_plan_once_in_batches_within_the_token_budget(settings: BatchSettings) -> None:
+def test_an_epoch_holds_each_plan_once_in_batches_within_the_token_budget(settings: WordsBatchSettings) -> None:
     stream = examples(settings)
     epoch = stream.epoch(1)
     assert sorted(np.concatenate(epoch.batches)) == list(range(len(problems())))
@@ -180,7 +180,7 @@ def test_an_example_ends_with_end_only_where_its_plan_ends_inside_the_window() -
 
 
 @pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
-def test_resuming_gives_the_batches_of_the_uninterrupted_run(settings: BatchSettings) -> None:
+def test_resuming_gives_the_batches_of_the_uninterrupted_run(settings: WordsBatchSettings) -> None:
     whole = list(itertools.islice(examples(settings).stream(Position()), 40))
     for stop in (1, 7, len(examples(settings).epoch(0).batches), 33):
         position = whole[stop - 1][0]
@@ -202,7 +202,7 @@ def test_epochs_and_seeds_differ() -> None:
 
 @pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
 @pytest.mark.parametrize("world", [2, 3])
-def test_the_shares_of_all_processes_are_the_batch_of_one(settings: BatchSettings, world: int) -> None:
+def test_the_shares_of_all_processes_are_the_batch_of_one(settings: WordsBatchSettings, world: int) -> None:
     streams = [examples(settings).stream(Position(), rank, world) for rank in range(world)]
     for shares, (place, batch) in zip(zip(*streams, strict=True), examples(settings).stream(Position()), strict=False):
         if place.epoch > 1:
@@ -218,7 +218,7 @@ def test_the_shares_of_all_processes_are_the_batch_of_one(settings: BatchSetting
 
 
 @pytest.mark.parametrize("settings", [POLICY, HEURISTIC])
-def test_a_process_beyond_the_examples_of_a_batch_gets_an_empty_share(settings: BatchSettings) -> None:
+def test_a_process_beyond_the_examples_of_a_batch_gets_an_empty_share(settings: WordsBatchSettings) -> None:
     batch = examples(replace(settings, tokens=1)).batch(Position(), rank=1, world=2)
     assert all(len(values) == 0 for values in batch.values())
 

@@ -21,7 +21,7 @@ from oclgen.data.dataset import Row
 from oclgen.errors import InputError
 from oclgen.improve.loop import Finding, ImprovementLoop, StageProgress, improve
 from oclgen.improve.pool import choose
-from oclgen.improve.settings import ImproveSettings, Problems, read_settings
+from oclgen.improve.settings import ImproveSettings, ProblemSettings, read_settings
 from oclgen.improve.training_data import best_searches, kept_length
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.validate import validate
@@ -239,7 +239,7 @@ def test_a_loop_can_draw_its_own_problems(data: Path, tmp_path: Path, model: Pat
 
 
 def test_problems_come_back_only_when_all_have_had_their_turn(data: Path) -> None:
-    stored, asked = dataset.open_dataset(data), Problems(per_loop=7, validation=1, test=1)
+    stored, asked = dataset.open_dataset(data), ProblemSettings(per_loop=7, validation=1, test=1)
     choices = [choose(stored, asked, [], random.Random(0))]
     for number in range(1, 4):
         choices.append(choose(stored, asked, choices, random.Random(number)))

@@ -33,7 +33,7 @@ STATE, GOAL, GOAL_FALSE = range(3)
 
 
 @dataclass(frozen=True)
-class Store:
+class WordsStore:
     """The examples of one split. Instance i owns rows `row_begin[i]:row_begin[i + 1]`, and so on."""
 
     ids: NDArray[np.int64]
@@ -86,7 +86,7 @@ def encode_instance(
     states: Sequence[frozenset[Atom]],
     static_atoms: Iterable[Atom],
     plan: Sequence[Action],
-) -> Store:
+) -> WordsStore:
     """A store of one problem; `states` holds the atoms before each action and at the end, static or not."""
     if max(len(plan), vocabulary.size) >= ALWAYS:
         raise UnsupportedError(f"examples hold fewer than {ALWAYS} actions and fewer than {ALWAYS} tokens")
@@ -105,7 +105,7 @@ def encode_instance(
     steps = [encoding.action(action, binding) for action in plan]
     tokens = np.array([*chain.from_iterable(steps), END], np.int16)
     step_token = np.cumsum([0, *map(len, steps)])
-    return Store(
+    return WordsStore(
         ids=np.array([number]),
         row_begin=np.array([0, len(rows)]),
         rows=rows,
@@ -127,20 +127,20 @@ def _sums(start: NDArray[np.int16], stop: NDArray[np.int16], weight: Ints, steps
     return np.cumsum(change[:-1]).astype(np.int32)
 
 
-def open_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1) -> Store:
+def open_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1) -> WordsStore:
     """The store of a split, read from beside the data set if it was made before and the data is still the same."""
     key = store_key(dataset, vocabulary.to_json())
     encode = partial(_encode_row, dataset.domain_text, vocabulary)
-    return open_arrays(Store, dataset, split, key, encode, workers)
+    return open_arrays(WordsStore, dataset, split, key, encode, workers)
 
 
-def build_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1) -> Store:
+def build_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: int = 1) -> WordsStore:
     """The store of a split, in the data set's order. A broken plan stops it; a refused problem is counted."""
     encode = partial(_encode_row, dataset.domain_text, vocabulary)
     return join_arrays(list(build_arrays(dataset, split, encode, workers)))
 
 
-def _encode_row(domain: str, vocabulary: Vocabulary, row: Row) -> Store:
+def _encode_row(domain: str, vocabulary: Vocabulary, row: Row) -> WordsStore:
     checked = replayed(domain, row)
     info = checked.info
     return encode_instance(

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from oclgen.data.batches import Batch, BatchStream, Epoch, Longs, Position, cut, padded, plan_lengths, plans_of, ranges
-from oclgen.data.example_store import GOAL_FALSE, Store
+from oclgen.data.example_store import GOAL_FALSE, WordsStore
 from oclgen.encoding import Vocabulary
 from oclgen.encoding.kinds import WORDS
 from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT
@@ -24,7 +24,7 @@ from oclgen.errors import InputError
 
 
 @dataclass(frozen=True)
-class BatchSettings:
+class WordsBatchSettings:
     """Everything that a batch depends on."""
 
     kind: str
@@ -48,10 +48,10 @@ class BatchSettings:
             raise InputError("tokens, examples and window must be positive")
 
 
-class Examples(BatchStream):
+class WordsExamples(BatchStream):
     """The stream of batches from a store."""
 
-    def __init__(self, store: Store, vocabulary: Vocabulary, settings: BatchSettings) -> None:
+    def __init__(self, store: WordsStore, vocabulary: Vocabulary, settings: WordsBatchSettings) -> None:
         self.store = store
         self.vocabulary = vocabulary
         self.settings = settings
@@ -123,7 +123,7 @@ class Examples(BatchStream):
         return plan[:, :, 0], plan_len
 
 
-def state_rows(store: Store, instances: Longs, offset: Longs) -> tuple[Longs, Longs]:
+def state_rows(store: WordsStore, instances: Longs, offset: Longs) -> tuple[Longs, Longs]:
     """Rows (state and goal) of each instance at its offset, and the example that each row belongs to."""
     flat, owner = ranges(store.row_begin[instances], store.row_begin[instances + 1])
     step = offset[owner]

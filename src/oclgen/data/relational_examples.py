@@ -19,7 +19,7 @@ from oclgen.errors import InputError
 
 @dataclass(frozen=True)
 class RelationalBatchSettings:
-    """Everything that a batch depends on; see `oclgen.data.examples.BatchSettings`."""
+    """Everything that a batch depends on; see `oclgen.data.examples.WordsBatchSettings`."""
 
     tokens: int | None = None
     examples: int | None = None

@@ -43,7 +43,7 @@ class SolveDefaults:
 
 
 @dataclass(frozen=True)
-class Pool:
+class PoolDefaults:
     """Object tokens: which types draw from it, its names (with brace ranges), and whether names carry information."""
 
     types: tuple[str, ...]
@@ -56,7 +56,7 @@ class EncodingDefaults:
     """Static predicates that prompts leave out, and the pools of object tokens."""
 
     left_out: tuple[str, ...]
-    pool: tuple[Pool, ...]
+    pool: tuple[PoolDefaults, ...]
 
     def as_table(self) -> dict[str, Any]:
         """Plain lists and dictionaries, as in the file."""

@@ -16,7 +16,7 @@ from oclgen.data.dataset import Dataset, Row
 from oclgen.data.problems import problems as find_problems
 from oclgen.data.teacher import TeacherSettings
 from oclgen.errors import InputError
-from oclgen.improve.settings import Problems
+from oclgen.improve.settings import ProblemSettings
 from oclgen.support.files import read_json, write_json
 from oclgen.support.settings import parse_duration
 
@@ -38,7 +38,7 @@ class Choice:
         return cls(**{split: tuple(ids) for split, ids in table.items()})
 
 
-def draw(settings: Problems, folder: Path, loops: int, workers: int) -> Iterator[Tally]:
+def draw(settings: ProblemSettings, folder: Path, loops: int, workers: int) -> Iterator[Tally]:
     """Make, or extend, the loop's own data set so that it has new problems for `loops` iterations."""
     source = find_problems(settings.domain, settings.seed, settings.ranges)
     limit = parse_duration(settings.time_limit)
@@ -56,7 +56,7 @@ def draw(settings: Problems, folder: Path, loops: int, workers: int) -> Iterator
     )
 
 
-def choose(data: Dataset, settings: Problems, earlier: list[Choice], rng: random.Random) -> Choice:
+def choose(data: Dataset, settings: ProblemSettings, earlier: list[Choice], rng: random.Random) -> Choice:
     """The problems of the next iteration, after those of all earlier ones; iteration 0 has none to train on."""
     if not earlier:
         return Choice((), first(data, "val", settings.validation), first(data, "test", settings.test))
@@ -69,7 +69,7 @@ def choose(data: Dataset, settings: Problems, earlier: list[Choice], rng: random
     return Choice(tuple(train[: settings.per_loop]), earlier[0].val, earlier[0].test)
 
 
-def shortfall(choice: Choice, settings: Problems, earlier: bool) -> str | None:
+def shortfall(choice: Choice, settings: ProblemSettings, earlier: bool) -> str | None:
     """What to say where the data set has fewer problems than were asked for."""
     asked = {"train": settings.per_loop} if earlier else {"val": settings.validation, "test": settings.test}
     found = {split: len(getattr(choice, split)) for split in asked}

@@ -23,7 +23,7 @@ CHANGEABLE = ("n_loop", "relational", "policy", "heuristic")
 
 
 @dataclass(frozen=True, slots=True)
-class Problems:
+class ProblemSettings:
     """Problems with a teacher's plan: of a data set, or of a domain, drawn and solved as by `oclgen data`."""
 
     path: str = ""  # folder of the data set
@@ -127,7 +127,7 @@ class ImproveSettings:
 
     n_loop: int = 3
     seed: int = 0
-    problems: Problems = field(default_factory=Problems)
+    problems: ProblemSettings = field(default_factory=ProblemSettings)
     search: Searching = field(default_factory=Searching)
     extra: ExtraExamples = field(default_factory=ExtraExamples)
     relational: Finetuning = field(default_factory=lambda: Finetuning(data=Data(batch_tokens=4000, window=20)))

@@ -11,8 +11,8 @@ from typing import Any
 
 from oclgen.data import dataset
 from oclgen.data.dataset import Dataset
-from oclgen.data.example_store import Store, open_store
-from oclgen.data.examples import BatchSettings, Examples
+from oclgen.data.example_store import WordsStore, open_store
+from oclgen.data.examples import WordsBatchSettings, WordsExamples
 from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
 from oclgen.data.relational_store import RelationalStore, open_relational_store
 from oclgen.domains import catalog
@@ -31,7 +31,7 @@ from oclgen.relational_checkpoint import RelationalSettings, read_relational_set
 PIECE = 1 << 16
 """Numbers of a store read together."""
 
-AnyExamples = Examples | RelationalExamples
+AnyExamples = WordsExamples | RelationalExamples
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def words_sources(settings: TrainingSettings, data: Dataset, world: World, proce
     stores = [shared_store(data, split, vocabulary, world) for split in ("train", "val")]
     for store in stores:
         check_limits(store, settings)
-    training, validation = (Examples(store, vocabulary, batches(settings, processes)) for store in stores)
+    training, validation = (WordsExamples(store, vocabulary, batches(settings, processes)) for store in stores)
     origin = Origin(vocabulary, data.domain_text, recipe(data, world))
     problems = validation_problems(settings, data)
     return Sources(origin, settings.shape(), training, validation, problems, processes)
@@ -139,7 +139,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def shared_store(data: Dataset, split: str, vocabulary: Vocabulary, world: World) -> Store:
+def shared_store(data: Dataset, split: str, vocabulary: Vocabulary, world: World) -> WordsStore:
     """Made by the first process, read by all."""
     world.first(lambda: open_store(data, split, vocabulary, len(os.sched_getaffinity(0))))
     return open_store(data, split, vocabulary)
@@ -150,9 +150,9 @@ def shared_relational_store(data: Dataset, split: str, world: World) -> Relation
     return open_relational_store(data, split)
 
 
-def batches(settings: TrainingSettings, processes: int) -> BatchSettings:
+def batches(settings: TrainingSettings, processes: int) -> WordsBatchSettings:
     data = settings.data
-    return BatchSettings(
+    return WordsBatchSettings(
         kind=settings.kind,
         tokens=data.batch_tokens * processes or None,
         examples=data.batch_examples * processes or None,
@@ -163,7 +163,7 @@ def batches(settings: TrainingSettings, processes: int) -> BatchSettings:
     )
 
 
-def check_limits(store: Store, settings: TrainingSettings) -> None:
+def check_limits(store: WordsStore, settings: TrainingSettings) -> None:
     prompt = int(store.step_words.max())
     if prompt > settings.model.max_prompt:
         raise InputError(f"the longest prompt has {prompt} words; raise model.max_prompt ({settings.model.max_prompt})")

@@ -39,7 +39,7 @@ Completion = Callable[[Path], dict[str, float]]
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """The progress of a run: all that is saved beside weights and optimizers."""
 
     step: int = 0
@@ -66,7 +66,9 @@ class Trainer:
         self.learner = Learner(settings, sources.shape, sources.origin.language, world.device)
         self.steps_per_pass = sources.training.batches_per_pass() / settings.run.accumulate
         self.shares = world.shares(sources.processes)
-        self.progress = Progress(total=self.planned_steps(), data=sources.fingerprint, processes=sources.processes)
+        self.progress = TrainingProgress(
+            total=self.planned_steps(), data=sources.fingerprint, processes=sources.processes
+        )
         self.metrics: dict[str, Any] = {}
 
     def planned_steps(self) -> int | None:
@@ -84,7 +86,7 @@ class Trainer:
         """Go on from a saved state. A length that the settings give anew replaces the old one."""
         self.learner.restore(state)
         data, processes, planned = self.progress.data, self.progress.processes, self.progress.total
-        self.progress = Progress(**state["progress"])
+        self.progress = TrainingProgress(**state["progress"])
         self.progress.data, self.progress.processes = data, processes
         if planned or another_length:
             self.progress.total = planned

@@ -43,11 +43,11 @@ BLOCK_TENSORS = tuple(
 )
 
 
-class Block(ctypes.Structure):
+class BlockStruct(ctypes.Structure):
     _fields_ = [(name.replace(".", "_"), ctypes.c_void_p) for name in (*BLOCK_TENSORS, "distance")]
 
 
-class Model(ctypes.Structure):
+class ModelStruct(ctypes.Structure):
     _fields_ = [
         ("blocks", ctypes.c_void_p),
         *((name, ctypes.c_int32) for name in ("layers", "heads", "width", "inner", "norm_width", "network")),

@@ -18,9 +18,9 @@ from oclgen.inference.kernel.binding import (
     BLOCK_TENSORS,
     NETWORKS,
     SEGMENT,
-    Block,
+    BlockStruct,
     Kernel,
-    Model,
+    ModelStruct,
     address,
     whole_panels,
 )
@@ -85,8 +85,8 @@ class NativeModel:
         self.width = self.heads * self.head
         self.network = shape.network
         self._arrays: list[FloatArray] = []
-        self._blocks = (Block * shape.layers)(*(self._block(f"{name}.{i}", weights) for i in range(shape.layers)))
-        self._model = Model(
+        self._blocks = (BlockStruct * shape.layers)(*(self._block(f"{name}.{i}", weights) for i in range(shape.layers)))
+        self._model = ModelStruct(
             ctypes.addressof(self._blocks),
             shape.layers,
             shape.heads,
@@ -132,7 +132,7 @@ class NativeModel:
 
         return apply
 
-    def _block(self, name: str, weights: Mapping[str, FloatArray]) -> Block:
+    def _block(self, name: str, weights: Mapping[str, FloatArray]) -> BlockStruct:
         tensors = [weights[f"{name}.{tensor}"] for tensor in BLOCK_TENSORS]
         by_name = dict(zip(BLOCK_TENSORS, tensors, strict=True))
         by_name["attention.weight"], by_name["attention.bias"] = self._stack(
@@ -150,7 +150,7 @@ class NativeModel:
             for kind in ("weight", "bias"):
                 ready[f"{norm}.{kind}"] = pad(by_name[f"{norm}.{kind}"], self.width)
         self._arrays.extend(ready.values())
-        return Block(*(address(ready[tensor]) for tensor in BLOCK_TENSORS))
+        return BlockStruct(*(address(ready[tensor]) for tensor in BLOCK_TENSORS))
 
     def _stack(self, weight: FloatArray, bias: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Queries, keys and values with padded heads, queries scaled."""

@@ -38,9 +38,10 @@ from oclgen.learn.sources import Sources, open_sources
 from oclgen.loaded_model import LoadedModel, ModelUse
 from oclgen.pddl.task import PddlTask
 from oclgen.relational_checkpoint import RelationalCheckpoint, RelationalSettings, load_relational
+from oclgen.search import METHODS
 from oclgen.search.anytime import Budget, Counters
 from oclgen.search.oclgen import oclgen_search
-from oclgen.search.settings import PROFILES, OclgenSettings
+from oclgen.search.settings import OclgenSettings
 
 Summary = Callable[[FloatArray], FloatArray]
 
@@ -169,9 +170,12 @@ def search(model: LoadedModel, heuristic: HeadHeuristic, domain: str, problem: s
     """The length of the best plan after some iterations."""
     task, counters = PddlTask(domain, problem), Counters()
     policy = model.policy(ModelUse())
-    settings = OclgenSettings(**PROFILES["extended"] | {"confidence": 0.05})
+    settings = METHODS["oclgen"].in_profile("extended")
+    assert isinstance(settings, OclgenSettings)
     budget = Budget(600.0, iterations=iterations)
-    plans = oclgen_search(task, policy, heuristic, settings, budget, random.Random(0), counters)
+    plans = oclgen_search(
+        task, policy, heuristic, replace(settings, confidence=0.05), budget, random.Random(0), counters
+    )
     lengths = [len(plan) for plan in plans]
     return lengths[-1] if lengths else None
 

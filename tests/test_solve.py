@@ -356,7 +356,10 @@ def test_a_missing_file_gets_one_line_and_code_36(tmp_path: Path) -> None:
         ("oclgen", "extended", True),
         ("astar", "extended", True),
         ("gbfs", "extended", True),
+        ("mcts", "extended", True),
+        ("mcts-partial", "extended", True),
         ("astar", "paper", False),
+        ("mcts", "paper", False),
     ],
 )
 def test_a_model_that_relies_on_passing_through_gets_it_from_every_search_that_can(

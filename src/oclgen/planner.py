@@ -27,6 +27,7 @@ from oclgen.pddl.problem import parse_problem
 from oclgen.pddl.source import Source, source
 from oclgen.pddl.validate import Validator
 from oclgen.search import METHODS as LEARNED
+from oclgen.search import Method
 from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult, run
 from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import PROFILES, OclgenSettings, Settings
@@ -233,37 +234,40 @@ def prepare(
         return prepared
     loaded = model if isinstance(model, LoadedModel) else load_model(model or find_model(info.domain))
     check_model(loaded.folder, info.domain)
-    layers: list[Mapping[str, Any]] = [asdict(spec.defaults.solve) if spec else {}]
-    if profile != "paper":
-        layers += [PROFILES[profile], own_settings(loaded)]
-    search_settings, use = resolve(LEARNED[method].settings, layers, settings or {})
+    of_paper = asdict(spec.defaults.solve) if spec else {}
+    ours = {} if profile == "paper" else PROFILES[profile] | own_settings(loaded)
+    search_settings, use = resolve(LEARNED[method], of_paper, ours, settings or {})
     return replace(prepared, model=loaded, search_settings=search_settings, model_use=use)
 
 
 def own_settings(model: LoadedModel) -> dict[str, Any]:
-    """The settings that a model brings along."""
+    """The settings that a model brings along, of any method."""
     own = model.solve_settings
-    unknown = sorted(set(own) - set(get_type_hints(OclgenSettings)) - set(get_type_hints(ModelUse)))
+    known = set(get_type_hints(ModelUse)).union(*(get_type_hints(type(each.settings)) for each in LEARNED.values()))
+    unknown = sorted(set(own) - known)
     if unknown:
         raise InputError(f"{model.folder / 'solve.toml'}: unknown setting {unknown[0]!r}")
     return own
 
 
-def resolve(base: Settings, layers: list[Mapping[str, Any]], overrides: Mapping[str, Any]) -> tuple[Settings, ModelUse]:
-    """Settings of the method and of its models; later layers take precedence, overrides come last.
+def resolve(
+    method: Method, of_paper: Mapping[str, Any], ours: Mapping[str, Any], overrides: Mapping[str, Any]
+) -> tuple[Settings, ModelUse]:
+    """Settings of a method and of its models.
 
-    The layers hold settings of OCLGen. Of these the baselines take only those of the models, and `pass_through`, which
-    a model may rely on. An override that the method does not know is an error.
+    `of_paper` is the paper's table for OCLGen in a domain; the other methods take only what it says about the models.
+    `ours`, from the profile and the model, is for every method that has such a setting. `overrides` are the user's:
+    one that the method does not have is an error.
     """
-    search_keys, use_keys = set(get_type_hints(type(base))), set(get_type_hints(ModelUse))
-    unknown = sorted(set(overrides) - search_keys - use_keys)
+    use_keys = set(get_type_hints(ModelUse))
+    known = use_keys | set(get_type_hints(type(method.settings))) - method.fixed
+    unknown = sorted(set(overrides) - known)
     if unknown:
-        raise InputError(f"unknown setting {unknown[0]!r}; known are {', '.join(sorted(search_keys | use_keys))}")
-    merged = {key: value for layer in layers for key, value in layer.items()}
-    if not isinstance(base, OclgenSettings):
-        merged = {key: value for key, value in merged.items() if key in use_keys | {"pass_through"}}
-    merged |= overrides
+        raise InputError(f"unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
+    if not isinstance(method.settings, OclgenSettings):
+        of_paper = {key: value for key, value in of_paper.items() if key in use_keys}
+    merged = {key: value for key, value in {**of_paper, **ours, **overrides}.items() if key in known}
     return (
-        replace(base, **check_values(type(base), merged)),
+        replace(method.settings, **check_values(type(method.settings), merged)),
         replace(ModelUse(), **check_values(ModelUse, merged)),
     )

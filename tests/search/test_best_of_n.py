@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from oclgen.errors import InputError
@@ -23,14 +25,15 @@ def test_rollouts_that_are_shorter_than_plans_are_chained() -> None:
 @pytest.mark.parametrize("links", [1, 2])
 def test_no_more_rollouts_are_chained_than_the_setting_says(links: int) -> None:
     policy = ScriptedPolicy(SHORT_SIGHTED)
-    result = solve(NumberLine(), policy, None, BestOfNSettings(2, links), method="best-of-n", iterations=1)
+    result = solve(NumberLine(), policy, None, BestOfNSettings(2, links=links), method="best-of-n", iterations=1)
     assert result.plan is None and len(policy.calls) == links
 
 
 @pytest.mark.parametrize("setting", ["samples", "links"])
 def test_settings_below_one_are_refused(setting: str) -> None:
+    wrong: dict[str, Any] = {setting: 0}
     with pytest.raises(InputError) as refused:
-        BestOfNSettings(**{setting: 0})
+        BestOfNSettings(**wrong)
     assert str(refused.value) == f"{setting} must be at least 1, not 0"
 
 

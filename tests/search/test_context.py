@@ -8,6 +8,7 @@ import pytest
 
 from oclgen.interfaces import Rollout, State, Step, Task
 from oclgen.search.anytime import Budget, Counters
+from oclgen.search.chained_rollouts import chained_rollouts
 from oclgen.search.context import EVALUATION_BATCH, SearchContext, Trajectory, replay, successors
 from tests.toy import DigraphTask, NumberLine, RandomHeuristic, ScriptedPolicy, steps
 
@@ -116,7 +117,7 @@ def test_chained_rollouts_continue_until_the_goal_an_empty_rollout_or_the_limit(
     script = {0: [steps("up"), steps("leap"), ()], 1: [steps("up")], 5: [steps("leap")], 10: [steps("up", "up")]}
     policy = ScriptedPolicy(script)
     context = make_context(policy=policy)
-    chains = context.chained_rollouts(0, samples=3, links=4, max_tokens=6)
+    chains = chained_rollouts(context, 0, samples=3, links=4, max_tokens=6)
     assert [chain.states for chain in chains] == [(0, 1, 2), (0, 5, 10, 11, 12), (0,)]
     assert [chain.reaches_goal for chain in chains] == [False, True, False]
     assert [call["states"] for call in policy.calls] == [[0], [1, 5], [2, 10]]
@@ -135,7 +136,7 @@ def test_rollouts_are_not_chained_after_the_budget_has_ended() -> None:
             return batches
 
     policy = Interrupting({0: [steps("up")], 1: [steps("up")]})
-    [chain] = make_context(policy=policy, budget=budget).chained_rollouts(0, samples=1, links=3)
+    [chain] = chained_rollouts(make_context(policy=policy, budget=budget), 0, samples=1, links=3)
     assert chain.states == (0, 1)
 
 

@@ -21,7 +21,7 @@ FAN = DigraphTask({0: tuple(range(1, 31))}, frozenset({99}))
 
 
 def child(name: str, visits: int, success: float, length: float, prior: float) -> TreeNode:
-    return TreeNode(name, (name,), prior, visits, success * visits, length * visits)
+    return TreeNode(name, None, prior, visits, success * visits, length * visits)
 
 
 def chosen(children: list[TreeNode], settings: MctsSettings) -> State:

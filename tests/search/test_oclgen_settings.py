@@ -7,6 +7,7 @@ import pytest
 
 from oclgen.errors import InputError
 from oclgen.interfaces import Step
+from oclgen.search import METHODS
 from oclgen.search.anytime import Counters, Ending
 from oclgen.search.graph import SearchGraph
 from oclgen.search.oclgen import select_depth
@@ -183,7 +184,7 @@ def test_the_defaults_are_the_papers_and_its_profile_has_no_extension() -> None:
     assert (paper.initial_rollouts, paper.prune, paper.nodes_per_iteration) == ("full", False, 1)
     assert not paper.shortcut and not paper.eliminate
     assert paper == OclgenSettings()
-    assert OclgenSettings(**PROFILES["extended"]) != paper
+    assert METHODS["oclgen"].in_profile("extended") != paper
 
 
 @pytest.mark.parametrize(

@@ -11,18 +11,19 @@ import random
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from oclgen.interfaces import Heuristic, Policy, Task
+from oclgen.interfaces import Heuristic, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
 from oclgen.search.context import SearchContext
 from oclgen.search.graph import ROOT, SearchGraph
-from oclgen.search.settings import Settings, check_choice
+from oclgen.search.incumbent import Incumbent
+from oclgen.search.settings import Helps, check_choice
 from oclgen.search.trajectories import HeuristicValue, add_trajectory, back_up, close_forced_states
 
 Priority = Literal["astar", "gbfs"]
 
 
 @dataclass(frozen=True, slots=True)
-class BestFirstSettings(Settings):
+class BestFirstSettings(Helps):
     """Settings of anytime best-first search."""
 
     priority: Priority = "astar"
@@ -49,26 +50,24 @@ def best_first_search(
     if graph.is_goal(ROOT):
         yield ()
         return Ending.EXHAUSTED
-    length: int | None = None
+    incumbent = Incumbent(graph, context, settings)
     while not budget.exhausted(counters.iterations):
-        node = graph.extract(0, horizon=None if length is None else length - 1)
+        node = graph.extract(0, horizon=None if incumbent.length is None else incumbent.length - 1)
         if node is None:
             return Ending.EXHAUSTED
         if not graph.is_expanded(node):
             expand(graph, context, node, settings.pass_through)
             counters.iterations += 1
-        if graph.best_length is not None and (length is None or graph.best_length < length):
-            length = graph.best_length
-            yield graph.get_best_plan()
+        yield from incumbent.improvements()
     assert budget.ending is not None
     return budget.ending
 
 
 def expand(graph: SearchGraph, context: SearchContext, node: int, pass_through: bool) -> None:
-    """Add all trajectories out of a node. The heuristic evaluates the last state of each, where it is new."""
+    """Add all trajectories out of a node. The heuristic evaluates the last state of each, unless it has before."""
     outgoing = context.outgoing(graph.state(node), pass_through)
     last_states = [trajectory.states[-1] for trajectory in outgoing]
-    estimates = context.estimate(state for state in last_states if graph.find(state) is None)
+    estimates = context.estimate(state for state in last_states if needs_estimate(graph, state))
     values = {state: HeuristicValue(h, evaluated=True) for state, h in estimates.items()}
     for trajectory in outgoing:
         back_up(graph, trajectory, values)
@@ -77,3 +76,9 @@ def expand(graph: SearchGraph, context: SearchContext, node: int, pass_through: 
     if pass_through:
         for trajectory in outgoing:
             close_forced_states(graph, context.task, trajectory)
+
+
+def needs_estimate(graph: SearchGraph, state: State) -> bool:
+    """Whether a state is new, or is open with a value that elimination has backed up from a plan."""
+    node = graph.find(state)
+    return node is None or (graph.is_open(node) and not graph.is_evaluated(node))

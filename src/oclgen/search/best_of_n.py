@@ -5,23 +5,21 @@ Paper: Appendix "Baselines" (Best-of-N).
 
 import random
 from dataclasses import dataclass
-from math import inf
 
-from oclgen.interfaces import Heuristic, Plan, Policy, Task
+from oclgen.interfaces import Heuristic, Policy, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.context import SearchContext
-from oclgen.search.settings import Settings, check_least
+from oclgen.search.chained_rollouts import chained_rollouts
+from oclgen.search.context import SearchContext, Trajectory
+from oclgen.search.incumbent import SampledIncumbent
+from oclgen.search.settings import RolloutHelps, check_least
 
 
 @dataclass(frozen=True, slots=True)
-class BestOfNSettings(Settings):
+class BestOfNSettings(RolloutHelps):
     """Settings of Best-of-N sampling."""
 
     samples: int = 10
     """Plans sampled per batch; sampling goes on until the budget ends."""
-    links: int = 1
-    """Rollouts chained into one plan, each from the last state of the one before, encoded afresh. The paper uses 1;
-    more (ours) suits a policy whose rollouts are shorter than plans."""
 
     def __post_init__(self) -> None:
         check_least("samples", self.samples, 1)
@@ -37,23 +35,20 @@ def best_of_n_search(
     rng: random.Random,
     counters: Counters,
 ) -> Search:
-    """One batch per iteration. Proves nothing, unless the initial state is a goal; needs no heuristic."""
+    """One batch per iteration. Proves nothing, unless no plan can be shorter by its length; needs no heuristic."""
     context = SearchContext(task, policy, heuristic, budget, rng, counters)
     if task.is_goal(task.initial_state):
         yield ()
         return Ending.EXHAUSTED
-    length: float = inf
+    start = Trajectory((task.initial_state,), (), reaches_goal=False)
+    incumbent = SampledIncumbent(context, settings)
     while not budget.exhausted(counters.iterations):
-        best = min(sample_plans(context, settings), key=len, default=None)
+        if incumbent.limit == 0:
+            return Ending.EXHAUSTED
+        rollouts = chained_rollouts(
+            context, task.initial_state, settings.samples, settings.links, max_actions=incumbent.limit
+        )
         counters.iterations += 1
-        if best is not None and len(best) < length:
-            length = len(best)
-            yield best
+        yield from incumbent.improvements(start, rollouts)
     assert budget.ending is not None
     return budget.ending
-
-
-def sample_plans(context: SearchContext, settings: BestOfNSettings) -> list[Plan]:
-    """The rollouts of one batch that reach the goal."""
-    rollouts = context.chained_rollouts(context.task.initial_state, settings.samples, settings.links)
-    return [rollout.actions for rollout in rollouts if rollout.reaches_goal]

@@ -93,37 +93,16 @@ class SearchContext:
             for state, batch in zip(states, batches, strict=True)
         ]
 
-    def chained_rollouts(
-        self, state: State, samples: int, links: int, max_tokens: int | None = None
-    ) -> list[Trajectory]:
-        """`samples` trajectories of at most `links` rollouts each.
-
-        Each next rollout starts at the last state of the one before, encoded afresh. A trajectory ends at a goal, or
-        when a rollout has no steps.
-        """
-        [chains] = self.sample([state], samples, max_tokens)
-        moving = {i for i, chain in enumerate(chains) if chain.steps}
-        for _ in range(1, links):
-            unfinished = sorted(i for i in moving if not chains[i].reaches_goal)
-            if not unfinished or self.budget.exhausted():
-                break
-            continuations = self.sample([chains[i].states[-1] for i in unfinished], 1, max_tokens)
-            for i, [rollout] in zip(unfinished, continuations, strict=True):
-                chains[i] = chains[i].then(rollout)
-            moving = {i for i, [rollout] in zip(unfinished, continuations, strict=True) if rollout.steps}
-        return chains
-
     def outgoing(self, state: State, pass_through: bool) -> list[Trajectory]:
         """One trajectory per applicable action.
 
         With `pass_through` it goes on through forced states, up to a state with a choice, a goal or a dead end.
         """
-        return [
-            self._follow(state, action, successor, pass_through) for action, successor in successors(self.task, state)
-        ]
+        return [self.follow(state, action, pass_through) for action in self.task.applicable(state)]
 
-    def _follow(self, state: State, action: Action, successor: State, pass_through: bool) -> Trajectory:
-        states, actions = [state, successor], [action]
+    def follow(self, state: State, action: Action, pass_through: bool) -> Trajectory:
+        """The trajectory out of a state that begins with an applicable action."""
+        states, actions = [state, self.task.apply(state, action)], [action]
         while pass_through and not self.task.is_goal(states[-1]) and not self.budget.exhausted():
             applicable = self.task.applicable(states[-1])
             if len(applicable) != 1:

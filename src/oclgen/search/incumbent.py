@@ -1,23 +1,24 @@
 """The incumbent: reports each plan that is shorter than the last one and looks for a still shorter one beside it.
 
-The paper's algorithm only reports; action elimination and shortcuts are ours.
+The paper's algorithms only report; action elimination and shortcuts are ours, the same for all methods.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from oclgen.interfaces import FactTask, Plan
-from oclgen.search.context import SearchContext
+from oclgen.search.anytime import Counters
+from oclgen.search.context import SearchContext, Trajectory
 from oclgen.search.elimination import eliminate_actions
 from oclgen.search.facts import KnownStates
 from oclgen.search.graph import SearchGraph
-from oclgen.search.settings import OclgenSettings
-from oclgen.search.trajectories import add_plan
+from oclgen.search.settings import Helps, RolloutHelps
+from oclgen.search.trajectories import add_plan, add_trajectory
 
 
 class Incumbent:
     """The best plan reported so far, known by its length."""
 
-    def __init__(self, graph: SearchGraph, context: SearchContext, settings: OclgenSettings) -> None:
+    def __init__(self, graph: SearchGraph, context: SearchContext, settings: Helps) -> None:
         self.length: int | None = None
         self._graph = graph
         self._context = context
@@ -36,6 +37,47 @@ class Incumbent:
                 add_reduced_plan(graph, self._context)
             if self._shortcut:
                 add_shortcuts(graph, self._context, self._known)
+
+
+class SampledIncumbent:
+    """The incumbent of a search without a graph of its own. For shortcuts it keeps what it has seen in one."""
+
+    def __init__(self, context: SearchContext, settings: RolloutHelps) -> None:
+        self.length: int | None = None
+        self._context = context
+        self._settings = settings
+        task = context.task
+        # Counters of its own: the search counts what it generates itself, with shortcuts and without.
+        self._graph = SearchGraph(task.initial_state, task.is_goal, Counters()) if settings.shortcut else None
+        self._best = None if self._graph is None else Incumbent(self._graph, context, settings)
+
+    @property
+    def limit(self) -> int | None:
+        """With `prune`, the length of the longest plan that is still of interest."""
+        return self.length - 1 if self._settings.prune and self.length is not None else None
+
+    def improvements(self, beginning: Trajectory, rollouts: Sequence[Trajectory]) -> Iterator[Plan]:
+        """Yield each plan shorter than the incumbent that new rollouts give.
+
+        The rollouts start where `beginning` ends, a trajectory from the initial state.
+        """
+        if self._graph is None or self._best is None:
+            yield from self._shortest(beginning, rollouts)
+            return
+        for trajectory in (beginning, *rollouts):
+            add_trajectory(self._graph, trajectory, {})
+        for plan in self._best.improvements():
+            self.length = len(plan)
+            yield plan
+
+    def _shortest(self, beginning: Trajectory, rollouts: Sequence[Trajectory]) -> Iterator[Plan]:
+        plans = [beginning.actions + rollout.actions for rollout in rollouts if rollout.reaches_goal]
+        plan = min(plans, key=len, default=None)
+        while plan is not None and (self.length is None or len(plan) < self.length):
+            self.length = len(plan)
+            yield plan
+            if self._settings.eliminate:
+                plan = eliminate_actions(self._context.task, plan, self._context.budget.exhausted)
 
 
 def add_reduced_plan(graph: SearchGraph, context: SearchContext) -> None:

@@ -11,25 +11,25 @@ Paper: Appendix "Baselines" (Monte Carlo Tree Search); PUCT as in Silver et al. 
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import ceil, inf, sqrt
+from math import ceil, sqrt
 
 from oclgen.errors import InputError
-from oclgen.interfaces import Action, Heuristic, Plan, Policy, State, Task
+from oclgen.interfaces import Action, Heuristic, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.context import SearchContext
-from oclgen.search.settings import Settings, check_least
+from oclgen.search.chained_rollouts import chained_rollouts
+from oclgen.search.context import SearchContext, Trajectory
+from oclgen.search.incumbent import SampledIncumbent
+from oclgen.search.settings import RolloutHelps, check_least
 
 
 @dataclass(frozen=True, slots=True)
-class MctsSettings(Settings):
+class MctsSettings(RolloutHelps):
     """Settings of Monte Carlo tree search."""
 
     max_tokens: int | None = None
     """Length limit of a rollout; None is the paper's full rollout, 50 its partial one."""
     samples: int = 10
     """Rollouts sampled per simulation."""
-    links: int = 1
-    """Rollouts chained into one, each from the last state of the one before (more than 1 is ours)."""
     alpha: float = 0.1
     """Weight of the success rate; plan length has the rest, 1 - alpha."""
     c_puct: float = 1.0
@@ -37,6 +37,8 @@ class MctsSettings(Settings):
     widening_factor: float = 1.0
     widening_exponent: float = 0.25
     """A node visited N times has at most ceil(factor * N ** exponent) children; the paper names no constants."""
+    pass_through: bool = False
+    """A child goes on through forced states to the next choice (ours)."""
 
     def __post_init__(self) -> None:
         check_least("samples", self.samples, 1)
@@ -54,7 +56,7 @@ class TreeNode:
     """A state reached by one path, with the statistics of the transition into it."""
 
     state: State
-    action: Action = ()
+    arrival: Trajectory | None = None  # from the parent; the root has none
     prior: float = 1.0
     visits: int = 0
     successes: float = 0.0  # sum over visits
@@ -62,6 +64,8 @@ class TreeNode:
     closed: bool = False
     children: list["TreeNode"] = field(default_factory=list)
     untried: list[tuple[float, Action]] | None = None  # with priors, likeliest last; None before the node is expanded
+
+    depth: int = 0  # actions from the root
 
     def open_children(self) -> list["TreeNode"]:
         return [child for child in self.children if not child.closed]
@@ -82,30 +86,31 @@ def mcts_search(
         yield ()
         return Ending.EXHAUSTED
     root = TreeNode(task.initial_state)
-    length: float = inf
+    incumbent = SampledIncumbent(context, settings)
     while not budget.exhausted(counters.iterations):
         if root.closed:
             return Ending.EXHAUSTED
-        path = descend(root, context, settings)
-        plan = simulate(path, context, settings)
+        path = descend(root, context, settings, incumbent.limit)
+        rollouts = simulate(path, context, settings, incumbent.limit)
         close_finished(path)
         counters.iterations += 1
-        if plan is not None and len(plan) < length:
-            length = len(plan)
-            yield plan
+        yield from incumbent.improvements(trajectory_of(path), rollouts)
     assert budget.ending is not None
     return budget.ending
 
 
-def descend(root: TreeNode, context: SearchContext, settings: MctsSettings) -> list[TreeNode]:
-    """The path from the root to a node not visited before, or to a dead end."""
+def descend(root: TreeNode, context: SearchContext, settings: MctsSettings, limit: int | None) -> list[TreeNode]:
+    """The path from the root to a node not visited before, to a dead end, or to a node as deep as `limit`.
+
+    No path through such a node is a shorter plan.
+    """
     path = [root]
-    while path[-1].visits:
+    while path[-1].visits and (limit is None or path[-1].depth < limit):
         node = path[-1]
         children = node.open_children()
         child = None
         if not children or len(node.children) < allowed_children(node, settings):
-            child = add_child(path, context)
+            child = add_child(path, context, settings)
         if child is None and children:
             child = select_child(node, children, settings)
         if child is None:
@@ -114,7 +119,7 @@ def descend(root: TreeNode, context: SearchContext, settings: MctsSettings) -> l
     return path
 
 
-def add_child(path: Sequence[TreeNode], context: SearchContext) -> TreeNode | None:
+def add_child(path: Sequence[TreeNode], context: SearchContext, settings: MctsSettings) -> TreeNode | None:
     """Add the likeliest missing child to the last node of a path; states already on the path are left out."""
     node = path[-1]
     if node.untried is None:
@@ -124,10 +129,10 @@ def add_child(path: Sequence[TreeNode], context: SearchContext) -> TreeNode | No
     seen = {ancestor.state for ancestor in path}
     while node.untried:
         prior, action = node.untried.pop()
-        state = context.task.apply(node.state, action)
+        arrival = context.follow(node.state, action, settings.pass_through)
         context.counters.generated += 1
-        if state is not None and state not in seen:
-            child = TreeNode(state, action, prior)
+        if arrival.states[-1] not in seen:
+            child = TreeNode(arrival.states[-1], arrival, prior, depth=node.depth + len(arrival.steps))
             node.children.append(child)
             return child
     return None
@@ -159,23 +164,31 @@ def normalised(length: float, shortest: float, longest: float) -> float:
     return 0.5 if longest == shortest else (longest - length) / (longest - shortest)
 
 
-def simulate(path: Sequence[TreeNode], context: SearchContext, settings: MctsSettings) -> Plan | None:
-    """Evaluate the last node of a path, back up the outcome, and return the shortest plan found."""
-    leaf, depth = path[-1], len(path) - 1
-    taken = tuple(node.action for node in path[1:])
-    if leaf.visits:  # a dead end, about to be closed: nothing to sample
-        return None
-    if context.task.is_goal(leaf.state):
+def simulate(
+    path: Sequence[TreeNode], context: SearchContext, settings: MctsSettings, limit: int | None
+) -> list[Trajectory]:
+    """Evaluate the last node of a path by rollouts and back up the outcome; returns the rollouts."""
+    leaf = path[-1]
+    too_deep = limit is not None and leaf.depth >= limit
+    if leaf.visits or too_deep or context.task.is_goal(leaf.state):  # nothing is left to try below
         leaf.closed = True
-        back_up_outcome(path, 1.0, depth)
-        return taken
-    rollouts = context.chained_rollouts(leaf.state, settings.samples, settings.links, settings.max_tokens)
+    if leaf.visits:
+        return []
+    left = None if limit is None else max(0, limit - leaf.depth)
+    rollouts = chained_rollouts(context, leaf.state, settings.samples, settings.links, settings.max_tokens, left)
     values = context.estimate(rollout.states[-1] for rollout in rollouts)
-    lengths = [depth + len(rollout.steps) + values.get(rollout.states[-1], 0.0) for rollout in rollouts]
-    plans = [taken + rollout.actions for rollout in rollouts if rollout.reaches_goal]
-    if rollouts:
-        back_up_outcome(path, len(plans) / len(rollouts), sum(lengths) / len(rollouts))
-    return min(plans, key=len, default=None)
+    lengths = [leaf.depth + len(rollout.steps) + values.get(rollout.states[-1], 0.0) for rollout in rollouts]
+    successes = sum(rollout.reaches_goal for rollout in rollouts)
+    back_up_outcome(path, successes / len(rollouts), sum(lengths) / len(rollouts))
+    return rollouts
+
+
+def trajectory_of(path: Sequence[TreeNode]) -> Trajectory:
+    """From the root to the last node of a path."""
+    whole = Trajectory((path[0].state,), (), reaches_goal=False)
+    for node in path:
+        whole = whole if node.arrival is None else whole.then(node.arrival)
+    return whole
 
 
 def back_up_outcome(path: Sequence[TreeNode], success: float, length: float) -> None:

@@ -1,8 +1,9 @@
 """The settings of OCLGen and what all settings share: frozen, checked on creation, the paper's values as defaults.
 
 Each ablation of the paper and each of our extensions is a value of one field. `PROFILES` has the two sets that we
-compare: `paper` is the paper's algorithm, `extended` turns our extensions on. The other methods have their settings
-beside their search.
+compare: `paper` is the paper's algorithms, `extended` turns our extensions on. An extension that is not particular to
+OCLGen is on for every method that can use it, so that methods are compared fairly (`Helps`). The other methods have
+their settings beside their search.
 
 Paper: Appendix "Test-time Inference Hyperparameters" (Table tab:test_time_hyperparameters).
 """
@@ -20,6 +21,8 @@ PROFILES: dict[str, dict[str, Any]] = {
     "paper": {},
     "extended": {
         "initial_rollouts": "chained",
+        # Best-of-N and MCTS: enough for plans of more than a thousand actions with the windows of small models.
+        "links": 50,
         "prune": True,
         "shortcut": True,
         "eliminate": True,
@@ -34,8 +37,30 @@ class Settings:
     """Base of the settings of every search method."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Helps(Settings):
+    """What helps every method and is in no method of the paper (ours)."""
+
+    eliminate: bool = False
+    """After each improvement, remove the actions that the plan does not need."""
+    shortcut: bool = False
+    """After each improvement, look for unseen transitions from the plan's states to known states. Methods without a
+    search graph keep what they have seen in one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutHelps(Helps):
+    """What also helps the methods that judge a state by whole rollouts: Best-of-N and MCTS (ours)."""
+
+    links: int = 1
+    """Rollouts chained into one, each from the last state of the one before, encoded afresh. The paper uses 1; more
+    suits a policy whose rollouts are shorter than plans."""
+    prune: bool = False
+    """Limit rollouts to what can give a plan shorter than the incumbent."""
+
+
 @dataclass(frozen=True, slots=True)
-class OclgenSettings(Settings):
+class OclgenSettings(Helps):
     """Settings of OCLGen. Where the paper has a value per domain, the default is Blocksworld's."""
 
     depth_selection: DepthSelection = "uniform"
@@ -61,10 +86,6 @@ class OclgenSettings(Settings):
     """Leave out nodes that cannot lead to a plan shorter than the incumbent (ours)."""
     nodes_per_iteration: int = 1
     """Nodes selected per iteration and given to the models in one batch (more than 1 is ours)."""
-    shortcut: bool = False
-    """After each improvement, look for unseen transitions from the plan's states to known states (ours)."""
-    eliminate: bool = False
-    """After each improvement, remove the actions that the plan does not need (ours)."""
     pass_through: bool = False
     """Close forced states at once, and let an expansion go on through them to the next choice (ours). A shorter path to
     a closed forced state still reopens it."""

@@ -10,6 +10,7 @@ labyrinth) data="--teacher bfs --count 1600 --random-seed 4 --time-limit 10s --v
 sokoban) data="--count 2940 --random-seed 11 --time-limit 5s --val 150 --test 0 --set grid=5..12 --set boxes=1..6" ;;
 *) echo "usage: $0 blocksworld|logistics|labyrinth|sokoban" >&2; exit 2 ;;
 esac
+loop="--count 690 --random-seed 31 --val 30 --test 50" # fresh problems for loops, otherwise like the others
 shipped=src/oclgen/pretrained/$domain
 
 train() { # kind, run, then more options
@@ -18,19 +19,34 @@ train() { # kind, run, then more options
     oclgen train "$kind" --config "configs/cpu/$kind-$domain.toml" --out "$run" "$@"
 }
 
+base() { # a model folder of the run so far, to search with
+    python scripts/ship.py "$run/best" "runs/base-$domain/relational"
+    cp "$shipped/solve.toml" "runs/base-$domain"
+}
+
 oclgen data "$domain" --out "data/$domain" --memory-limit 6G $data
 run=runs/relational-$domain
 train relational "$run" --data "data/$domain"
-if [ "$domain" = blocksworld ]; then
-    # One loop of self-improvement: search fresh problems with the model, finetune it on its own, shorter plans.
-    base=runs/base-$domain
-    python scripts/ship.py "$run/best" "$base/relational"
-    cp "$shipped/solve.toml" "$base"
-    oclgen data "$domain" --teacher oclgen --model "$base" --out "data/$domain-own" --count 440 --random-seed 21 \
-        --time-limit 2s --memory-limit 4G --val 40 --test 0
-    initial=$run/best
-    run=runs/own-$domain
-    train relational "$run" --data "data/$domain-own" "run.initial=\"$initial\"" 'schedule.time=""' schedule.epochs=80 \
-        optimizer.lr=0.001 optimizer.hidden_lr=0.007 run.validate_every=50 run.validation_examples=40
-fi
-python scripts/ship.py "$run/best" "$shipped/relational"
+weights=$run/best
+case $domain in
+blocksworld) # One loop of self-improvement: search fresh problems with the model, finetune it on its own, shorter plans.
+    base
+    oclgen data "$domain" --teacher oclgen --model "runs/base-$domain" --out "data/$domain-own" --count 440 \
+        --random-seed 21 --time-limit 2s --memory-limit 4G --val 40 --test 0
+    train relational "runs/own-$domain" --data "data/$domain-own" "run.initial=\"$weights\"" 'schedule.time=""' \
+        schedule.epochs=80 optimizer.lr=0.001 optimizer.hidden_lr=0.007 run.validate_every=50 run.validation_examples=40
+    weights=runs/own-$domain/best ;;
+labyrinth) # States beside the optimal plans.
+    oclgen detours "data/$domain" --out "data/$domain-detours" --states 4 --walk 12 --time-limit 2s
+    train relational "runs/detours-$domain" --data "data/$domain-detours" "run.initial=\"$weights\"" schedule.time=18m
+    weights=runs/detours-$domain/best ;;
+logistics | sokoban) # Loops of self-improvement.
+    base
+    oclgen data "$domain" --out "data/$domain-loop" --memory-limit 6G $data $loop
+    loop=runs/improve-$domain
+    resume=$([ -e "$loop/settings.json" ] && echo --resume || true)
+    oclgen improve --config "configs/cpu/improve-$domain.toml" --data "data/$domain-loop" --model "runs/base-$domain" \
+        --out "$loop" $resume
+    weights=$(ls -d "$loop"/iteration-* | sort -V | tail -1)/relational ;;
+esac
+python scripts/ship.py "$weights" "$shipped/relational"

@@ -53,6 +53,13 @@ def test_training_leaves_the_arithmetic_of_its_caller_exact(data: Path, tmp_path
     assert torch.tensor(1e-40) * 1.0 > 0
 
 
+def test_a_recipe_holds_that_of_the_checkpoint_it_began_with(data: Path, tmp_path: Path) -> None:
+    train(settings(data, "schedule.steps=2"), tmp_path / "first")
+    train(settings(data, "schedule.steps=2", f'run.initial="{tmp_path}/first/last"'), tmp_path / "second")
+    first, second = (json.loads((tmp_path / run / "last" / "recipe.json").read_text()) for run in ("first", "second"))
+    assert second == {**first, "initial": first}
+
+
 def test_both_losses_fall(data: Path, tmp_path: Path) -> None:
     train(settings(data, "schedule.steps=60", "run.validate_every=60", "data.offsets=false"), tmp_path / "run")
     for value in ("token_loss", "cost_loss"):

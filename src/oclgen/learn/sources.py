@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from oclgen.checkpoint import read_json
 from oclgen.data import dataset
 from oclgen.data.dataset import Dataset
 from oclgen.data.example_store import WordsStore, open_store
@@ -72,14 +73,21 @@ def words_sources(settings: TrainingSettings, data: Dataset, world: World, proce
     for store in stores:
         check_limits(store, settings)
     training, validation = (WordsExamples(store, vocabulary, batches(settings, processes)) for store in stores)
-    origin = Origin(vocabulary, data.domain_text, recipe(data, world))
+    origin = Origin(vocabulary, data.domain_text, recipe(settings, data, world))
     problems = validation_problems(settings, data)
     return Sources(origin, settings.shape(), training, validation, problems, processes)
 
 
-def recipe(data: Dataset, world: World) -> dict[str, Any]:
-    """What a checkpoint says of its data. Only the first process writes checkpoints; the others do not count rows."""
-    return data.provenance() if world.rank == 0 else data.recipe
+def recipe(settings: TrainingSettings, data: Dataset, world: World) -> dict[str, Any]:
+    """What a checkpoint says of its data, and of the data of the checkpoint that it began with (`initial`).
+
+    Only the first process writes checkpoints; the others do not count rows.
+    """
+    if world.rank:
+        return data.recipe
+    earlier = Path(settings.run.initial) / "recipe.json"
+    before = {"initial": read_json(earlier)} if settings.run.initial and earlier.exists() else {}
+    return {**data.provenance(), **before}
 
 
 def relational_sources(settings: TrainingSettings, data: Dataset, world: World, processes: int) -> Sources:
@@ -98,7 +106,7 @@ def relational_sources(settings: TrainingSettings, data: Dataset, world: World, 
     def stream(store: RelationalStore) -> RelationalExamples:
         return RelationalExamples(store, schema, shape.relations, limits, shape.distances)
 
-    origin = Origin(schema, data.domain_text, recipe(data, world))
+    origin = Origin(schema, data.domain_text, recipe(settings, data, world))
     problems = validation_problems(settings, data)
     return Sources(origin, shape, stream(training), stream(validation), problems, processes)
 

@@ -11,6 +11,7 @@ from oclgen.domains import catalog
 LARGEST = {
     "blocksworld": ["blocks=25..25"],
     "logistics": ["cities=50..50", "city_size=5..5", "packages=50..50", "airplanes=10..10"],
+    "labyrinth": ["size=4..4", "rotations=8..8"],
     "sokoban": ["grid=14..14", "boxes=10..10"],
 }
 
@@ -22,7 +23,7 @@ def main() -> None:
     options = parser.parse_args()
     for name, ranges in LARGEST.items():
         spec = catalog.load(name)
-        problem = catalog.draw(spec, 2026, 0, catalog.overrides(spec, ranges)).text
+        problem = catalog.draw(spec, 7001, 0, catalog.overrides(spec, ranges)).text
         work = []
         for threads in (1, options.threads):
             result = solve(spec.domain_text, problem, time_limit=options.seconds, threads=threads)

@@ -58,8 +58,9 @@ def test_every_method_finds_valid_plans(method: str, blocks_model: Path) -> None
 
 
 @pytest.mark.parametrize("decoding", ["free", "applicable", "viable"])
-def test_the_answer_is_the_same_for_any_number_of_threads(decoding: str, blocks_model: Path) -> None:
-    settings = {"decoding": decoding}
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_the_answer_is_the_same_for_any_number_of_threads(decoding: str, nodes: int, blocks_model: Path) -> None:
+    settings = {"decoding": decoding, "nodes_per_iteration": nodes}
     one, *others = (once("blocksworld", blocks_model, settings=settings, threads=threads) for threads in (1, 2, 3))
     for other in others:
         assert (one.plan, one.counters) == (other.plan, other.counters)

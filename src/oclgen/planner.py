@@ -179,6 +179,8 @@ class Prepared:
         more: dict[str, Any] = {} if observer is None else {"observer": partial(observer, task)}
         if start is not None and self.method == "oclgen":
             more["start"] = start
+        if self.method == "oclgen":
+            more["workers"] = getattr(policy, "workers", None)
         plans = method.search(*arguments, **more)
         try:
             return (yield from plans if start is None else beginning_with(start, plans))

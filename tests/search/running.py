@@ -18,10 +18,12 @@ def solve(
     iterations: int = 200,
     seed: int = 0,
     budget: Budget | None = None,
+    **more: object,
 ) -> SearchResult:
+    """`more` goes to the search."""
     chosen = METHODS[method]
     budget = budget or Budget(iterations=iterations)
     counters = Counters()
     rng = random.Random(seed)
-    search = chosen.search(task, policy, heuristic, settings or chosen.settings, budget, rng, counters)
+    search = chosen.search(task, policy, heuristic, settings or chosen.settings, budget, rng, counters, **more)
     return run(search, budget, counters)

@@ -2,6 +2,8 @@
 
 import random
 from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -142,14 +144,24 @@ def test_at_the_threshold_successors_are_still_enumerated() -> None:
     assert [call["max_actions"] for call in policy.calls] == [None]
 
 
-def test_several_nodes_per_iteration_go_to_the_policy_as_one_batch() -> None:
-    policy = WanderingPolicy(blunder=0.0)
+class Backwards:
+    """Workers that begin with the last item."""
+
+    def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        return [work(item) for item in reversed(items)][::-1]
+
+
+def test_several_nodes_of_an_iteration_grow_independently_of_one_another() -> None:
     settings = OclgenSettings(nodes_per_iteration=3, n_init=2, depth_selection="scan")
-    result = solve(LINE, policy, ExactHeuristic(), settings, iterations=1)
-    states = policy.calls[-1]["states"]
-    assert isinstance(states, list)
-    assert len(set(states)) == 3
-    assert result.counters.rollouts == 2 * 10 + 3 * 10
+    results = []
+    for workers in (None, Backwards()):
+        policy = WanderingPolicy(blunder=0.3)
+        results.append(solve(LINE, policy, ExactHeuristic(), settings, iterations=1, workers=workers))
+        states: list[Any] = [call["states"] for call in policy.calls[2:5]]
+        assert len({state for [state] in states}) == 3
+    one, other = results
+    assert one.counters.rollouts == 2 * 10 + 3 * 10
+    assert (one.plan, one.counters) == (other.plan, other.counters)
 
 
 def corridors() -> tuple[DigraphTask, ScriptedPolicy]:

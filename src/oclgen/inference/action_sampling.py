@@ -16,8 +16,8 @@ from oclgen.inference.kernel.workers import Workers
 from oclgen.inference.rollout import RolloutBuilder
 from oclgen.inference.sampling import NUMBERS_AHEAD, SampleGroup
 
-LEAST_ROWS = 4
-"""Rows that make a further thread worth while."""
+LEAST_ROWS = 16
+"""Rows that are worth a further thread: ten samples of one state are faster together."""
 
 
 class ActionSession(Session, Protocol):
@@ -36,7 +36,6 @@ class ActionEngine(Protocol):
 
     workers: Workers
     longest_action: int
-    samples_actions: bool
 
     def prepare(self, prompts: Sequence[Any]) -> None:
         """Compute what plans from these states share."""

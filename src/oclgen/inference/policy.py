@@ -11,6 +11,7 @@ Paper: Section 3 (autoregressive policies), Section 4.3 (rollouts, confidence).
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from oclgen.errors import InputError
 from oclgen.inference.action_sampling import ActionEngine, ActionSampler
 from oclgen.inference.engine import PolicyEngine
+from oclgen.inference.kernel.workers import Workers
 from oclgen.inference.priors import action_priors
 from oclgen.inference.rollout import Grammar, RolloutBuilder
 from oclgen.inference.sampling import SampleGroup, Sampler
@@ -56,6 +58,14 @@ class ModelPolicy:
         self._backtracks = decoding == "viable"
         self._temperature = temperature
         self._last: Grammar | None = None
+        self._lock = Lock()
+
+    @property
+    def workers(self) -> Workers | None:
+        """The engine's threads, where rollouts do not depend on one another: they may be asked for at the same time."""
+        if self._backtracks or not isinstance(self._engine, ActionEngine):
+            return None
+        return self._engine.workers if self._engine.workers.threads > 1 else None
 
     def rollouts(
         self,
@@ -79,13 +89,14 @@ class ModelPolicy:
             builders.append([RolloutBuilder(grammar, start, self._restricted, max_actions) for _ in range(samples)])
         for batch in batches(self._groups(task, builders)):
             sampler.run(batch)
-        self.tokens += sampler.tokens
+        with self._lock:
+            self.tokens += sampler.tokens
         return [[builder.rollout for builder in group] for group in builders]
 
     def _sampler(
         self, generator: np.random.Generator, limit: int, should_stop: Callable[[], bool]
     ) -> Sampler | ActionSampler:
-        if not self._restricted and isinstance(self._engine, ActionEngine) and self._engine.samples_actions:
+        if not self._restricted and isinstance(self._engine, ActionEngine):
             return ActionSampler(self._engine, generator, self._temperature, limit, should_stop)
         return Sampler(self._engine, generator, self._temperature, limit, self._backtracks, should_stop)
 

@@ -5,11 +5,15 @@ heuristic in small counted batches, and checks the budget before each model call
 """
 
 import random
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 from oclgen.interfaces import Action, Heuristic, Plan, Policy, Rollout, State, Step, Task
 from oclgen.search.anytime import Budget, Counters
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 EVALUATION_BATCH = 32
 """States per heuristic call: enough to use the model well, few enough to stop on time between two calls."""
@@ -58,6 +62,14 @@ def successors(task: Task, state: State) -> list[tuple[Action, State]]:
     return [(action, task.apply(state, action)) for action in task.applicable(state)]
 
 
+class Workers(Protocol):
+    """Threads that do work on independent items at the same time."""
+
+    def map(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """The results in the order of the items."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SearchContext:
     """A task and its models for one search. A model that the search does not use may be None."""
@@ -68,6 +80,24 @@ class SearchContext:
     budget: Budget
     rng: random.Random
     counters: Counters
+    workers: Workers | None = None
+    """None: everything in turn."""
+
+    def for_each(self, items: Sequence[Item], work: "Callable[[SearchContext, Item], Result]") -> list[Result]:
+        """The result of each item, which gets random numbers of its own: results do not depend on the workers."""
+        if len(items) == 1:
+            return [work(self, items[0])]
+        rngs = [random.Random(self.rng.getrandbits(64)) for _ in items]
+        contexts = [replace(self, rng=rng, counters=Counters()) for rng in rngs]
+        pairs = list(zip(contexts, items, strict=True))
+        if self.workers is None:
+            results = [work(*pair) for pair in pairs]
+        else:
+            results = self.workers.map(lambda pair: work(*pair), pairs)
+        for context in contexts:
+            self.counters.rollouts += context.counters.rollouts
+            self.counters.evaluated += context.counters.evaluated
+        return results
 
     def sample(
         self,

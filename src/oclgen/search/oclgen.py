@@ -12,16 +12,25 @@ import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from oclgen.interfaces import Heuristic, Plan, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
 from oclgen.search.chaining import chained_batches, retry_chaining
-from oclgen.search.context import SearchContext, Trajectory
+from oclgen.search.context import SearchContext, Trajectory, Workers
 from oclgen.search.graph import ROOT, Order, SearchGraph
 from oclgen.search.incumbent import Incumbent
 from oclgen.search.pruning import horizon, sample_rollouts
 from oclgen.search.settings import OclgenSettings
-from oclgen.search.trajectories import Expansion, add, add_plan, assign_heuristics
+from oclgen.search.trajectories import Expansion, add, add_plan, back_up_all, evaluate
+
+
+class Growth(NamedTuple):
+    """Rollouts and expansions that go out from one node, and the heuristic's values of their states."""
+
+    rollouts: list[Trajectory]
+    expansions: list[Expansion]
+    estimates: dict[State, float]
 
 
 def oclgen_search(
@@ -34,13 +43,15 @@ def oclgen_search(
     counters: Counters,
     observer: Callable[[SearchGraph], None] | None = None,
     start: Plan = (),
+    workers: Workers | None = None,
 ) -> Search:
     """Algorithm 1. Yields each shorter plan; ends with the budget, or when no shorter plan can exist.
 
     `observer` gets the graph when it holds the initial state only; it may read the graph once the search has ended.
-    `start` is a known plan: its states are in the graph before the first rollout (ours).
+    `start` is a known plan: its states are in the graph before the first rollout (ours). `workers` let the nodes of an
+    iteration grow at the same time (ours).
     """
-    context = SearchContext(task, policy, heuristic, budget, rng, counters)
+    context = SearchContext(task, policy, heuristic, budget, rng, counters, workers)
     order: Order = "f" if settings.depth_selection == "none" else "depth"
     graph = SearchGraph(task.initial_state, task.is_goal, counters, order)
     if observer is not None:
@@ -62,9 +73,11 @@ def oclgen_search(
             if graph.revive():
                 continue
             return Ending.EXHAUSTED
-        rollouts = partial_rollout(graph, context, settings, nodes)
-        expansions = adaptive_expansion(graph, context, settings, nodes, rollouts)
-        values = assign_heuristics(graph, context, expansions, rollouts)
+        growths = context.for_each(nodes, lambda own, node: grow(graph, own, settings, node))
+        rollouts = [rollout for growth in growths for rollout in growth.rollouts]
+        expansions = [expansion for growth in growths for expansion in growth.expansions]
+        estimates = {state: h for growth in growths for state, h in growth.estimates.items()}
+        values = back_up_all(graph, estimates, expansions, rollouts)
         add(graph, context, settings, expansions, rollouts, values)
         counters.iterations += 1
         yield from incumbent.improvements()
@@ -117,6 +130,13 @@ def select_depth(graph: SearchGraph, settings: OclgenSettings, rng: random.Rando
 def select_node(graph: SearchGraph, settings: OclgenSettings, depth: int) -> int | None:
     """Extract the node with the least h from the open list of a depth (with the least f if there is only one list)."""
     return graph.extract(depth, horizon(graph, settings))
+
+
+def grow(graph: SearchGraph, context: SearchContext, settings: OclgenSettings, node: int) -> Growth:
+    """What one selected node brings. Reads the graph only, so that nodes of one iteration can grow side by side."""
+    rollouts = partial_rollout(graph, context, settings, [node])
+    expansions = adaptive_expansion(graph, context, settings, [node], rollouts)
+    return Growth(rollouts, expansions, evaluate(graph, context, expansions, rollouts))
 
 
 def partial_rollout(

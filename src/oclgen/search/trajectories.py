@@ -39,19 +39,30 @@ class Expansion:
 def assign_heuristics(
     graph: SearchGraph, context: SearchContext, expansions: Sequence[Expansion], rollouts: Sequence[Trajectory]
 ) -> HeuristicValues:
-    """Values for all states of one iteration.
+    """Values for all states of one iteration: the heuristic's own, the others backed up from these."""
+    return back_up_all(graph, evaluate(graph, context, expansions, rollouts), expansions, rollouts)
 
-    The heuristic evaluates the expanded states and the last state of each trajectory, all in one request. The other
-    states get values backed up from these.
-    """
-    outgoing = [trajectory for expansion in expansions for trajectory in expansion.trajectories]
+
+def evaluate(
+    graph: SearchGraph, context: SearchContext, expansions: Sequence[Expansion], rollouts: Sequence[Trajectory]
+) -> dict[State, float]:
+    """The heuristic's values of the expanded states and of the last state of each trajectory, where the graph has none;
+    all in one request."""
     states = [expansion.state for expansion in expansions]
-    states += [trajectory.states[-1] for trajectory in outgoing]
+    states += [trajectory.states[-1] for expansion in expansions for trajectory in expansion.trajectories]
     states += [rollout.states[-1] for rollout in rollouts]
-    estimates = context.estimate(state for state in states if evaluated_h(graph, state) is None)
+    return context.estimate(state for state in states if evaluated_h(graph, state) is None)
+
+
+def back_up_all(
+    graph: SearchGraph, estimates: dict[State, float], expansions: Sequence[Expansion], rollouts: Sequence[Trajectory]
+) -> HeuristicValues:
     values = {state: HeuristicValue(h, evaluated=True) for state, h in estimates.items()}
-    for trajectory in [*rollouts, *outgoing]:
-        back_up(graph, trajectory, values)
+    for rollout in rollouts:
+        back_up(graph, rollout, values)
+    for expansion in expansions:
+        for trajectory in expansion.trajectories:
+            back_up(graph, trajectory, values)
     return values
 
 

@@ -70,8 +70,7 @@ class Kernel:
     cost: Callable[..., None]
     prepare: Callable[..., int]
     decode: Callable[..., int]
-    act: Callable[..., int] | None
-    """None in a library that was compiled before there was one: tokens are sampled one by one then."""
+    act: Callable[..., int]
 
 
 POINTER, INT, FLOAT = ctypes.c_void_p, ctypes.c_int32, ctypes.c_float
@@ -88,7 +87,6 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "act": (ctypes.c_int, [POINTER, INT, *[POINTER] * 4, INT, *[POINTER] * 5]),
     "decode": (ctypes.c_int, [POINTER, INT, POINTER, POINTER, POINTER, POINTER, INT]),
 }
-OPTIONAL = ("act",)
 
 
 def open_library() -> ctypes.CDLL:
@@ -111,12 +109,9 @@ def load_kernel(variant: str | None = None) -> Kernel:
     """The best variant for this machine, or the one named."""
     library = open_library()
     name = variant or variants()[0]
-    functions: dict[str, Any] = {}
+    functions = {}
     for function, (result, arguments) in SIGNATURES.items():
-        found = getattr(library, f"{function}_{name}", None) if function in OPTIONAL else library[f"{function}_{name}"]
-        if found is None:
-            functions[function] = None
-            continue
+        found = getattr(library, f"{function}_{name}")
         found.restype, found.argtypes = result, arguments
         functions[function] = found
     return Kernel(name, **functions)

@@ -6,6 +6,7 @@ last, within a bound on memory.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from threading import Lock
 from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary, ref
 
@@ -83,20 +84,22 @@ class EncodedStates:
         self._columns = AtomColumns(self.graph)
         self._kept: OrderedDict[State, tuple[EncodedState, int]] = OrderedDict()
         self._bytes = 0
+        self._lock = Lock()
 
     def rows(self, states: Sequence[State]) -> list[EncodedState]:
         """The encoded rows of each state; those not known yet are encoded together."""
         task = self._task()
         assert task is not None
-        missing = [state for state in dict.fromkeys(states) if state not in self._kept]
-        fresh: dict[State, EncodedState] = {}
-        if missing:
-            atoms = self._columns.batch([task.atoms(state) for state in missing])
-            fresh = dict(zip(missing, self._engine.encode_batch(self.graph, atoms), strict=True))
-        found = [fresh[state] if state in fresh else self._kept[state][0] for state in states]
-        for state, rows in zip(states, found, strict=True):
-            self._keep(state, rows)
-        return found
+        with self._lock:
+            found = {state: self._kept[state][0] for state in states if state in self._kept}
+            missing = [state for state in dict.fromkeys(states) if state not in found]
+            atoms = self._columns.batch([task.atoms(state) for state in missing]) if missing else None
+        if atoms is not None:
+            found.update(zip(missing, self._engine.encode_batch(self.graph, atoms), strict=True))
+        with self._lock:
+            for state in states:
+                self._keep(state, found[state])
+        return [found[state] for state in states]
 
     def tokens(self, action: Action) -> list[int]:
         return self.graph.tokens(action)

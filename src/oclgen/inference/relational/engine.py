@@ -6,6 +6,7 @@ threads.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +30,8 @@ STATE = np.dtype([("distances", np.uintp), ("atoms", np.uintp), ("rows", np.int3
 """As relational.c explains it."""
 BATCH_ROWS = 512
 """Rows that go through the encoder together: more would only push each other out of the processor's cache."""
+LEAST_ROWS = 96
+"""Rows that are worth a further thread: about a millisecond of work."""
 SMALLEST_SCALE = 0.3
 
 Table = npt.NDArray[np.void]
@@ -95,7 +98,6 @@ class RelationalEngine:
         self._embedded: tuple[ProblemArrays, FloatArray] | None = None
         self.max_plan = settings.max_plan
         self.longest_action = self._decoder.longest
-        self.samples_actions = self._kernel.act is not None
 
     def encode(self, problem: ProblemArrays, states: Sequence[Atoms]) -> list[Rows]:
         """The rows of states of one problem."""
@@ -157,15 +159,13 @@ class RelationalEngine:
         return table
 
     def _groups(self, lengths: Sequence[int]) -> list[slice]:
-        """Consecutive states that are encoded together: a bounded number of rows, and work for every thread."""
-        most = min(BATCH_ROWS, -(-sum(lengths) // self.workers.threads))
-        groups, first, rows = [], 0, 0
-        for i, length in enumerate(lengths):
-            if i > first and rows + length > most:
-                groups.append(slice(first, i))
-                first, rows = i, 0
-            rows += length
-        return [*groups, slice(first, len(lengths))]
+        """Consecutive states that are encoded together: a bounded number of rows, and as much work for each thread."""
+        total = sum(lengths)
+        spread = min(self.workers.threads, total // LEAST_ROWS)
+        parts = min(len(lengths), max(1, spread, -(-total // BATCH_ROWS)))
+        middles = np.cumsum(lengths) - np.array(lengths) / 2
+        bounds = np.searchsorted(middles, total * np.arange(parts + 1) / parts).tolist()
+        return [slice(first, last) for first, last in pairwise(bounds) if first < last]
 
     def _encode(self, table: Table, counts: IntArray, embedded: Sequence[FloatArray]) -> list[Rows]:
         x = np.concatenate(embedded)

@@ -100,7 +100,6 @@ class RelationalSession(KernelSession):
         `last[row]` is the last token of the action before, not fed yet; row `i` draws its t-th token with
         `numbers[t, i]`.
         """
-        assert self._kernel.act is not None
         longest = self._weights.longest
         tokens = np.empty((len(live), longest), np.int32)
         lengths, confidences = np.empty(len(live), np.int32), np.empty(len(live), np.float32)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +138,29 @@ def test_settings_reach_the_search_and_unknown_or_mistyped_ones_are_refused(mode
         planner.prepare(DOMAIN, blocks(4), model=model, settings={"speed": 9})
     with pytest.raises(InputError, match="n_init must be of type int"):
         planner.prepare(DOMAIN, blocks(4), model=model, settings={"n_init": "many"})
+
+
+@pytest.mark.parametrize(
+    ("method", "setting"),
+    [("best-of-n", "pass_through"), ("astar", "prune"), ("mcts-partial", "links"), ("mcts", "max_tokens")],
+)
+def test_a_setting_that_a_method_does_not_have_is_refused_by_name_and_ignored_in_a_profile_or_model(
+    method: str, setting: str, tmp_path: Path
+) -> None:
+    folder = write_random_model(tmp_path / "model", "blocksworld")
+    (folder / "solve.toml").write_text("pass_through = true\nprune = true\nlinks = 7\nmax_tokens = 9\n")
+    fixed = asdict(METHODS[method].settings).get(setting)
+    assert planner.prepare(DOMAIN, blocks(4), method=method, model=folder).settings.get(setting) == fixed
+    with pytest.raises(InputError, match=f"unknown setting '{setting}'"):
+        planner.prepare(DOMAIN, blocks(4), method=method, model=folder, settings={setting: 1})
+
+
+def test_a_model_may_bring_settings_of_any_method_which_only_the_paper_profile_ignores(tmp_path: Path) -> None:
+    folder = write_random_model(tmp_path / "model", "blocksworld")
+    (folder / "solve.toml").write_text("widening_factor = 2.0\nmax_tokens = 9\n")
+    for profile, factor, tokens in (("extended", 2.0, 9), ("paper", 1.0, 50)):
+        settings = planner.prepare(DOMAIN, blocks(4), method="mcts-partial", model=folder, profile=profile).settings
+        assert (settings["widening_factor"], settings["max_tokens"]) == (factor, tokens)
 
 
 def test_the_paper_profile_has_the_papers_settings_for_the_domain(model: Path) -> None:

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import torch
 
-from oclgen.data.batches import Position
+from oclgen.data.examples.batches import Position
 from oclgen.learn.distributed import World
-from oclgen.learn.objectives import targets, tokens
+from oclgen.learn.networks.objectives import targets, tokens
 from oclgen.learn.settings import Data, Model, Run, Schedule, TrainingSettings
 from oclgen.learn.sources import open_sources
 from oclgen.learn.trainer import Trainer

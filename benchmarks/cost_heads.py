@@ -20,19 +20,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from oclgen.data.batches import Position
 from oclgen.data.dataset import open_dataset
-from oclgen.data.relational_examples import RelationalExamples
+from oclgen.data.examples.batches import Position
+from oclgen.data.examples.relational import RelationalExamples
 from oclgen.encoding.relational import Schema
 from oclgen.inference.engine import FloatArray
 from oclgen.inference.relational.encoded_states import RelationalModel
 from oclgen.inference.relational.heuristic import percentiles
 from oclgen.interfaces import State, Task
 from oclgen.learn.distributed import World
-from oclgen.learn.objectives import cost_surprise, to_tensors
+from oclgen.learn.engines.relational import TorchRelationalEngine, TorchRows
+from oclgen.learn.networks.objectives import cost_surprise, to_tensors
+from oclgen.learn.networks.relational import RelationalNetwork
 from oclgen.learn.optim import make_optimizers, set_rates
-from oclgen.learn.relational_network import RelationalNetwork
-from oclgen.learn.relational_torch_engine import TorchRelationalEngine, TorchRows
 from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.sources import Sources, open_sources
 from oclgen.loaded_model import LoadedModel, ModelUse

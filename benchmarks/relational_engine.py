@@ -38,7 +38,7 @@ from oclgen.encoding.distances import FAR
 from oclgen.encoding.relational import NOISE, ProblemGraph, Schema, schema_of
 from oclgen.inference.relational.atoms import Atoms
 from oclgen.inference.relational.engine import RelationalEngine, Rows
-from oclgen.learn.relational_network import RelationalNetwork
+from oclgen.learn.networks.relational import RelationalNetwork
 from tests.inference.relational.relational_models import (
     draw_task,
     engine_of,

@@ -34,13 +34,13 @@ from unittest.mock import patch
 from benchmarks import search
 from oclgen.bench.record_file import RecordFile
 from oclgen.bench.shards import merge
-from oclgen.data.arrays import load_arrays, save_arrays
-from oclgen.data.batches import Position
 from oclgen.data.collect import collect
 from oclgen.data.dataset import UNDECIDED, Dataset, Row, Writer, open_dataset
+from oclgen.data.examples.arrays import load_arrays, save_arrays
+from oclgen.data.examples.batches import Position
+from oclgen.data.examples.relational import RelationalBatchSettings, RelationalExamples
+from oclgen.data.examples.relational_store import RelationalStore, open_relational_store
 from oclgen.data.problems import Problems, problems
-from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
-from oclgen.data.relational_store import RelationalStore, open_relational_store
 from oclgen.data.teacher import TeacherJob, TeacherResult, TeacherSettings
 from oclgen.encoding.relational import schema_of
 from oclgen.pddl.domain import read_domain

@@ -22,11 +22,11 @@ from torch import Tensor
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, TrainingArguments
 from transformers.utils import logging
 
-from oclgen.data.batches import Batch
-from oclgen.data.examples import WordsExamples
+from oclgen.data.examples.batches import Batch
+from oclgen.data.examples.words import WordsExamples
 from oclgen.encoding.vocabulary import ACTIONS
 from oclgen.learn.distributed import World
-from oclgen.learn.objectives import targets, tokens
+from oclgen.learn.networks.objectives import targets, tokens
 from oclgen.learn.settings import Data, Model, Optimizer, Run, Schedule, TrainingSettings, read_settings
 from oclgen.learn.sources import open_sources
 from oclgen.learn.trainer import Trainer as OwnTrainer

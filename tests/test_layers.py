@@ -110,7 +110,7 @@ def test_a_module_imports_only_layers_below_it(path: Path) -> None:
 
 def test_imports_by_string_are_seen() -> None:
     tree = ast.parse(
-        'import_module("oclgen.learn.torch_engine")\n'
+        'import_module("oclgen.learn.engines.words")\n'
         'import_module(f"oclgen.domains.{name}")\n'
         'run([python, "-m", "oclgen.bench.estimates"])\n'
         'run([python, "-m", "oclgen", "solve"])\n'

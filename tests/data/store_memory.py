@@ -10,14 +10,14 @@ from itertools import islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from oclgen.data import batches
-from oclgen.data.arrays import load_arrays, save_arrays
-from oclgen.data.batches import BatchStream, Position
 from oclgen.data.dataset import open_dataset
-from oclgen.data.example_store import WordsStore, open_store
-from oclgen.data.examples import WordsBatchSettings, WordsExamples
-from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
-from oclgen.data.relational_store import RelationalStore, open_relational_store
+from oclgen.data.examples import batches
+from oclgen.data.examples.arrays import load_arrays, save_arrays
+from oclgen.data.examples.batches import BatchStream, Position
+from oclgen.data.examples.relational import RelationalBatchSettings, RelationalExamples
+from oclgen.data.examples.relational_store import RelationalStore, open_relational_store
+from oclgen.data.examples.words import WordsBatchSettings, WordsExamples
+from oclgen.data.examples.words_store import WordsStore, open_store
 from oclgen.domains import catalog
 from oclgen.encoding import build_vocabulary
 from oclgen.encoding.relational import schema_of

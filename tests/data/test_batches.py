@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oclgen.data import batches
-from oclgen.data.batches import Position, plans_of, segments
-from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
-from oclgen.data.relational_store import open_relational_store
+from oclgen.data.examples import batches
+from oclgen.data.examples.batches import Position, plans_of, segments
+from oclgen.data.examples.relational import RelationalBatchSettings, RelationalExamples
+from oclgen.data.examples.relational_store import open_relational_store
 from oclgen.encoding.relational import schema_of
 from oclgen.pddl.domain import read_domain
 from tests.data.walked_data import walked_dataset

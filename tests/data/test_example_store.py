@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oclgen.data import arrays, dataset, replayed
-from oclgen.data.arrays import array_names
-from oclgen.data.example_store import WordsStore, atom_row, build_store, open_store
+from oclgen.data import dataset
+from oclgen.data.examples import arrays, replayed
+from oclgen.data.examples.arrays import array_names
+from oclgen.data.examples.words_store import WordsStore, atom_row, build_store, open_store
 from oclgen.domains import catalog
 from oclgen.encoding import Binding, Vocabulary, build_vocabulary
 from oclgen.errors import InputError

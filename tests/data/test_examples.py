@@ -10,10 +10,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from oclgen.data.arrays import join_arrays
-from oclgen.data.batches import Batch, Position
-from oclgen.data.example_store import WordsStore, encode_instance
-from oclgen.data.examples import WordsBatchSettings, WordsExamples, canonical_order
+from oclgen.data.examples.arrays import join_arrays
+from oclgen.data.examples.batches import Batch, Position
+from oclgen.data.examples.words import WordsBatchSettings, WordsExamples, canonical_order
+from oclgen.data.examples.words_store import WordsStore, encode_instance
 from oclgen.encoding import Binding, Vocabulary, WordsEncoding, build_vocabulary
 from oclgen.encoding.vocabulary import END, Symbol
 from oclgen.errors import InputError

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oclgen.data.batches import Batch, Position
 from oclgen.data.dataset import Dataset
-from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
-from oclgen.data.relational_store import open_relational_store
+from oclgen.data.examples.batches import Batch, Position
+from oclgen.data.examples.relational import RelationalBatchSettings, RelationalExamples
+from oclgen.data.examples.relational_store import open_relational_store
 from oclgen.encoding.relational import ProblemGraph, schema_of
 from oclgen.errors import InputError
 from oclgen.interfaces import State

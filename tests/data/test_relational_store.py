@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oclgen.data import replayed
-from oclgen.data.arrays import array_names, join_arrays, load_arrays, save_arrays
-from oclgen.data.relational_store import RelationalStore, encode_problem, open_relational_store
-from oclgen.data.replayed import ALWAYS, atom_spans
+from oclgen.data.examples import replayed
+from oclgen.data.examples.arrays import array_names, join_arrays, load_arrays, save_arrays
+from oclgen.data.examples.relational_store import RelationalStore, encode_problem, open_relational_store
+from oclgen.data.examples.replayed import ALWAYS, atom_spans
 from oclgen.domains import catalog
 from oclgen.encoding.distances import FAR
 from oclgen.encoding.relational import GOAL, GOAL_MET, NEGATIVE_GOAL, NEGATIVE_GOAL_MET, STATE, schema_of

@@ -12,7 +12,7 @@ from oclgen.checkpoint import ModelSettings, load_checkpoint
 from oclgen.encoding.vocabulary import Pool, Symbol, Vocabulary
 from oclgen.errors import InputError
 from oclgen.learn.export import Origin, export, load_state, load_weights, network_weights, save_state, ship
-from oclgen.learn.networks import HeuristicNetwork, PolicyNetwork
+from oclgen.learn.networks.words import HeuristicNetwork, PolicyNetwork
 
 VOCABULARY = Vocabulary(
     domain="toy",

@@ -14,9 +14,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from oclgen.data.batches import Position
+from oclgen.data.examples.batches import Position
 from oclgen.learn.distributed import World
-from oclgen.learn.objectives import targets
+from oclgen.learn.networks.objectives import targets
 from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.sources import open_sources
 from oclgen.learn.train import train

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from oclgen.checkpoint import ModelSettings, tensor_shapes
 from oclgen.encoding.vocabulary import ACTIONS, Pool, Symbol, Vocabulary
-from oclgen.learn.networks import HeuristicNetwork, PolicyNetwork
+from oclgen.learn.networks.words import HeuristicNetwork, PolicyNetwork
 
 VOCABULARY = Vocabulary(
     domain="toy",

@@ -8,15 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from oclgen.data.batches import Position
-from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
-from oclgen.data.relational_store import open_relational_store
+from oclgen.data.examples.batches import Position
+from oclgen.data.examples.relational import RelationalBatchSettings, RelationalExamples
+from oclgen.data.examples.relational_store import open_relational_store
 from oclgen.domains import catalog
 from oclgen.encoding.relational import ProblemGraph, schema_of
 from oclgen.errors import InputError
 from oclgen.learn.export import Origin, export, load_weights, network_weights, ship
-from oclgen.learn.objectives import cost_surprise, measure, to_tensors
-from oclgen.learn.relational_network import RelationalNetwork
+from oclgen.learn.networks.objectives import cost_surprise, measure, to_tensors
+from oclgen.learn.networks.relational import RelationalNetwork
 from oclgen.pddl.domain import read_domain
 from oclgen.relational_checkpoint import RelationalSettings, load_relational
 from tests.data.walked_data import walked_dataset

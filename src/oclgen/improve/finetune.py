@@ -15,9 +15,9 @@ from pathlib import Path
 
 from oclgen.checkpoint import read_settings, read_vocabulary
 from oclgen.data import dataset
-from oclgen.data.example_store import open_store
-from oclgen.data.relational_store import open_relational_store
-from oclgen.data.replayed import JOB_ROWS
+from oclgen.data.examples.relational_store import open_relational_store
+from oclgen.data.examples.replayed import JOB_ROWS
+from oclgen.data.examples.words_store import open_store
 from oclgen.encoding.kinds import RELATIONAL, WORDS, encoding_of
 from oclgen.errors import InputError, OclgenError
 from oclgen.improve.settings import Finetuning, ImproveSettings

@@ -12,8 +12,8 @@ from oclgen.inference.words.heuristic_engine import NativeHeuristicEngine
 from oclgen.inference.words.policy_engine import NativePolicyEngine
 from oclgen.relational_checkpoint import RelationalCheckpoint
 
-TORCH_ENGINES = "oclgen.learn.torch_engine"
-RELATIONAL_TORCH_ENGINE = "oclgen.learn.relational_torch_engine"
+TORCH_ENGINES = "oclgen.learn.engines.words"
+RELATIONAL_TORCH_ENGINE = "oclgen.learn.engines.relational"
 
 
 def policy_engine(checkpoint: Checkpoint, device: str) -> PolicyEngine:

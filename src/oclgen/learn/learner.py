@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from oclgen.data.batches import Batch
+from oclgen.data.examples.batches import Batch
 from oclgen.encoding import Vocabulary
 from oclgen.encoding.relational import Schema
 from oclgen.learn.export import load_weights
-from oclgen.learn.objectives import Shape, Sums, make_network, measure, to_tensors
+from oclgen.learn.networks.objectives import Shape, Sums, make_network, measure, to_tensors
 from oclgen.learn.optim import make_optimizers, set_rates
 from oclgen.learn.settings import TrainingSettings
 

@@ -12,10 +12,10 @@ from typing import Any
 from oclgen.checkpoint import read_json
 from oclgen.data import dataset
 from oclgen.data.dataset import Dataset
-from oclgen.data.example_store import WordsStore, open_store
-from oclgen.data.examples import WordsBatchSettings, WordsExamples
-from oclgen.data.relational_examples import RelationalBatchSettings, RelationalExamples
-from oclgen.data.relational_store import RelationalStore, open_relational_store
+from oclgen.data.examples.relational import RelationalBatchSettings, RelationalExamples
+from oclgen.data.examples.relational_store import RelationalStore, open_relational_store
+from oclgen.data.examples.words import WordsBatchSettings, WordsExamples
+from oclgen.data.examples.words_store import WordsStore, open_store
 from oclgen.domains import catalog
 from oclgen.domains.catalog import DomainSpec
 from oclgen.encoding import Vocabulary, build_vocabulary
@@ -24,7 +24,7 @@ from oclgen.encoding.relational import Schema, schema_of
 from oclgen.errors import InputError
 from oclgen.learn.distributed import World
 from oclgen.learn.export import Origin
-from oclgen.learn.objectives import Shape
+from oclgen.learn.networks.objectives import Shape
 from oclgen.learn.settings import TrainingSettings
 from oclgen.pddl.domain import read_domain
 from oclgen.relational_checkpoint import RelationalSettings, read_relational_settings

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from oclgen.data.batches import Batch, Position, segments
+from oclgen.data.examples.batches import Batch, Position, segments
 from oclgen.errors import OclgenError
 from oclgen.learn.distributed import ProcessLost, World
 from oclgen.learn.export import export, network_weights, save_state
 from oclgen.learn.learner import Learner
-from oclgen.learn.objectives import Sums, averages, targets, tokens
+from oclgen.learn.networks.objectives import Sums, averages, targets, tokens
 from oclgen.learn.optim import decision_point, rate
 from oclgen.learn.reports import Reporter
 from oclgen.learn.settings import TrainingSettings

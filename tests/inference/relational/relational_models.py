@@ -14,7 +14,7 @@ from oclgen.inference.relational.atoms import Atoms
 from oclgen.inference.relational.engine import RelationalEngine
 from oclgen.inference.relational.weights import SchemaCounts
 from oclgen.interfaces import State
-from oclgen.learn.relational_network import RelationalNetwork
+from oclgen.learn.networks.relational import RelationalNetwork
 from oclgen.pddl.task import PddlTask
 from oclgen.relational_checkpoint import RelationalSettings
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oclgen.encoding.relational import ProblemGraph, schema_of
 from oclgen.interfaces import Action, Atom
-from oclgen.learn.relational_network import RelationalNetwork
+from oclgen.learn.networks.relational import RelationalNetwork
 from oclgen.pddl.task import PddlTask
 from tests.inference.relational.relational_models import draw_task, engine_of, random_network, random_walk, torch_batch
 from tests.pddl.random_domains import random_domain

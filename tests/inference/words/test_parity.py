@@ -11,7 +11,7 @@ from oclgen.inference.engine import HeuristicEngine, PolicyEngine
 from oclgen.inference.kernel.binding import variants
 from oclgen.inference.words.heuristic_engine import NativeHeuristicEngine
 from oclgen.inference.words.policy_engine import NativePolicyEngine
-from oclgen.learn.torch_engine import TorchHeuristicEngine, TorchPolicyEngine
+from oclgen.learn.engines.words import TorchHeuristicEngine, TorchPolicyEngine
 from tests.inference.words.models import VOCABULARY, random_checkpoint, random_prompt
 from tests.inference.words.reference import Reference
 

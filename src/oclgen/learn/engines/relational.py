@@ -16,8 +16,8 @@ from torch.nn.utils.rnn import pad_sequence
 from oclgen.inference.engine import FloatArray, IntArray
 from oclgen.inference.relational.atoms import AtomBatch, Atoms
 from oclgen.inference.relational.engine import ProblemArrays
-from oclgen.learn.relational_network import Block, RelationalNetwork
-from oclgen.learn.torch_engine import Cache, NextTokens, find_device, with_room
+from oclgen.learn.engines.words import Cache, NextTokens, find_device, with_room
+from oclgen.learn.networks.relational import Block, RelationalNetwork
 from oclgen.relational_checkpoint import RelationalCheckpoint
 
 BATCH_ROWS = 4096

@@ -16,8 +16,8 @@ from oclgen.checkpoint import Checkpoint
 from oclgen.encoding.vocabulary import ACTIONS
 from oclgen.errors import InputError
 from oclgen.inference.engine import BoolArray, FloatArray, IntArray
-from oclgen.learn.networks import Block, PolicyNetwork
-from oclgen.learn.objectives import make_network
+from oclgen.learn.networks.objectives import make_network
+from oclgen.learn.networks.words import Block, PolicyNetwork
 
 GROWTH = 16
 """Slots that a full cache grows by."""

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from oclgen.checkpoint import NORM_EPSILON, ModelSettings
 from oclgen.encoding.vocabulary import ACTIONS, Vocabulary
-from oclgen.learn.recompute import run_layer
+from oclgen.learn.networks.recompute import run_layer
 
 INITIAL_DEVIATION = 0.02
 

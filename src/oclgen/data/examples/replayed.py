@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from oclgen.data.arrays import join_arrays, load_arrays, save_arrays
 from oclgen.data.dataset import Dataset, Row
 from oclgen.data.dataset import parts as dataset_parts
+from oclgen.data.examples.arrays import join_arrays, load_arrays, save_arrays
 from oclgen.errors import InputError, UnsupportedError
 from oclgen.interfaces import Atom, Plan
 from oclgen.pddl.model import ProblemInfo

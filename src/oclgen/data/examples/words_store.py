@@ -16,9 +16,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from oclgen.data.arrays import join_arrays
 from oclgen.data.dataset import Dataset, Row
-from oclgen.data.replayed import ALWAYS, atom_spans, build_arrays, open_arrays, replayed, store_key
+from oclgen.data.examples.arrays import join_arrays
+from oclgen.data.examples.replayed import ALWAYS, atom_spans, build_arrays, open_arrays, replayed, store_key
 from oclgen.encoding import Binding, Goal, Vocabulary, WordsEncoding
 from oclgen.encoding.vocabulary import END
 from oclgen.errors import UnsupportedError

@@ -15,8 +15,19 @@ from functools import lru_cache
 
 import numpy as np
 
-from oclgen.data.batches import Batch, BatchStream, Epoch, Longs, Position, cut, padded, plan_lengths, plans_of, ranges
-from oclgen.data.example_store import GOAL_FALSE, WordsStore
+from oclgen.data.examples.batches import (
+    Batch,
+    BatchStream,
+    Epoch,
+    Longs,
+    Position,
+    cut,
+    padded,
+    plan_lengths,
+    plans_of,
+    ranges,
+)
+from oclgen.data.examples.words_store import GOAL_FALSE, WordsStore
 from oclgen.encoding import Vocabulary
 from oclgen.encoding.kinds import WORDS
 from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT

@@ -10,8 +10,19 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from oclgen.data.batches import Batch, BatchStream, Epoch, Longs, Position, cut, padded, plan_lengths, plans_of, ranges
-from oclgen.data.relational_store import RelationalStore
+from oclgen.data.examples.batches import (
+    Batch,
+    BatchStream,
+    Epoch,
+    Longs,
+    Position,
+    cut,
+    padded,
+    plan_lengths,
+    plans_of,
+    ranges,
+)
+from oclgen.data.examples.relational_store import RelationalStore
 from oclgen.encoding.distances import FAR
 from oclgen.encoding.relational import NOISE, SEGMENTS, Relation, Schema
 from oclgen.errors import InputError
@@ -19,7 +30,7 @@ from oclgen.errors import InputError
 
 @dataclass(frozen=True)
 class RelationalBatchSettings:
-    """Everything that a batch depends on; see `oclgen.data.examples.WordsBatchSettings`."""
+    """Everything that a batch depends on; see `oclgen.data.examples.words.WordsBatchSettings`."""
 
     tokens: int | None = None
     examples: int | None = None

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from oclgen.encoding.distances import FAR
 from oclgen.encoding.relational import NOISE, Schema
-from oclgen.learn.recompute import run_layer
+from oclgen.learn.networks.recompute import run_layer
 from oclgen.relational_checkpoint import LEAST_SCALE, RelationalSettings
 
 OUTPUTS = ("projection.weight", "down.weight", "out.weight")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oclgen.data.dataset import Dataset, Row
-from oclgen.data.replayed import ALWAYS, Replayed, atom_spans, open_arrays, replayed, store_key
+from oclgen.data.examples.replayed import ALWAYS, Replayed, atom_spans, open_arrays, replayed, store_key
 from oclgen.encoding.distances import distances, linked
 from oclgen.encoding.kinds import RELATIONAL
 from oclgen.encoding.relational import (

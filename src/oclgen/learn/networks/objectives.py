@@ -15,11 +15,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from oclgen.checkpoint import ModelSettings
-from oclgen.data.batches import Batch
+from oclgen.data.examples.batches import Batch
 from oclgen.encoding import Vocabulary
 from oclgen.encoding.relational import Schema
-from oclgen.learn.networks import HeuristicNetwork, PolicyNetwork
-from oclgen.learn.relational_network import RelationalNetwork
+from oclgen.learn.networks.relational import RelationalNetwork
+from oclgen.learn.networks.words import HeuristicNetwork, PolicyNetwork
 from oclgen.relational_checkpoint import RelationalSettings
 
 Shape = ModelSettings | RelationalSettings

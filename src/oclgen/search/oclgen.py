@@ -26,7 +26,7 @@ from oclgen.search.trajectories import Expansion, add, add_plan, back_up_all, ev
 
 
 class Growth(NamedTuple):
-    """Rollouts and expansions that go out from one node, and the heuristic's values of their states."""
+    """Rollouts and expansions that go out from nodes, and the heuristic's values of their states."""
 
     rollouts: list[Trajectory]
     expansions: list[Expansion]
@@ -73,10 +73,7 @@ def oclgen_search(
             if graph.revive():
                 continue
             return Ending.EXHAUSTED
-        growths = context.for_each(nodes, lambda own, node: grow(graph, own, settings, node))
-        rollouts = [rollout for growth in growths for rollout in growth.rollouts]
-        expansions = [expansion for growth in growths for expansion in growth.expansions]
-        estimates = {state: h for growth in growths for state, h in growth.estimates.items()}
+        rollouts, expansions, estimates = grow(graph, context, settings, nodes)
         values = back_up_all(graph, estimates, expansions, rollouts)
         add(graph, context, settings, expansions, rollouts, values)
         counters.iterations += 1
@@ -132,8 +129,16 @@ def select_node(graph: SearchGraph, settings: OclgenSettings, depth: int) -> int
     return graph.extract(depth, horizon(graph, settings))
 
 
-def grow(graph: SearchGraph, context: SearchContext, settings: OclgenSettings, node: int) -> Growth:
-    """What one selected node brings. Reads the graph only, so that nodes of one iteration can grow side by side."""
+def grow(graph: SearchGraph, context: SearchContext, settings: OclgenSettings, nodes: Sequence[int]) -> Growth:
+    """Partial rollouts, adaptive expansion and evaluation, for each selected node on its own."""
+    growths = context.for_each(nodes, lambda own, node: grow_node(graph, own, settings, node))
+    rollouts = [rollout for growth in growths for rollout in growth.rollouts]
+    expansions = [expansion for growth in growths for expansion in growth.expansions]
+    return Growth(rollouts, expansions, {state: h for growth in growths for state, h in growth.estimates.items()})
+
+
+def grow_node(graph: SearchGraph, context: SearchContext, settings: OclgenSettings, node: int) -> Growth:
+    """What one node brings. Reads the graph only, so that nodes of one iteration can grow side by side."""
     rollouts = partial_rollout(graph, context, settings, [node])
     expansions = adaptive_expansion(graph, context, settings, [node], rollouts)
     return Growth(rollouts, expansions, evaluate(graph, context, expansions, rollouts))

@@ -8,8 +8,8 @@ import pytest
 
 from oclgen.interfaces import Rollout, State, Step, Task
 from oclgen.search.anytime import Budget, Counters
-from oclgen.search.chained_rollouts import chained_rollouts
 from oclgen.search.context import EVALUATION_BATCH, SearchContext, Trajectory, replay, successors
+from oclgen.search.extensions.chained_rollouts import chained_rollouts
 from tests.toy import DigraphTask, NumberLine, RandomHeuristic, ScriptedPolicy, steps
 
 LINE = NumberLine(start=0, goal=12, size=20, stride=5)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from oclgen.interfaces import Action, Step
-from oclgen.search import METHODS, mcts
-from oclgen.search.mcts import TreeNode
+from oclgen.search import METHODS
+from oclgen.search.baselines import mcts
+from oclgen.search.baselines.mcts import TreeNode
 from tests.search.invariants import CheckedGraph, keep_graphs
 from tests.search.running import solve
 from tests.toy import DigraphTask, ScriptedPolicy, TableHeuristic
@@ -45,7 +46,7 @@ def policy_of(case: dict[str, Any]) -> ScriptedPolicy:
 
 
 def perform(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    graphs, paths = keep_graphs(monkeypatch, "oclgen", "best_first"), keep_paths(monkeypatch)
+    graphs, paths = keep_graphs(monkeypatch, "oclgen", "baselines.best_first"), keep_paths(monkeypatch)
     heuristic = TableHeuristic({int(state): h for state, h in case["heuristic"].items()})
     settings = replace(METHODS[method_of(case)].settings, **case["settings"])
     found = solve(

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from oclgen.search.anytime import Search
-from oclgen.search.best_first import BestFirstSettings, best_first_search
-from oclgen.search.best_of_n import BestOfNSettings, best_of_n_search
-from oclgen.search.mcts import MctsSettings, mcts_search
+from oclgen.search.baselines.best_first import BestFirstSettings, best_first_search
+from oclgen.search.baselines.best_of_n import BestOfNSettings, best_of_n_search
+from oclgen.search.baselines.mcts import MctsSettings, mcts_search
 from oclgen.search.oclgen import oclgen_search
 from oclgen.search.settings import PROFILES, OclgenSettings, Settings
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from oclgen.interfaces import FactTask, Plan
 from oclgen.search.anytime import Counters
 from oclgen.search.context import SearchContext, Trajectory
-from oclgen.search.elimination import eliminate_actions
-from oclgen.search.facts import KnownStates
+from oclgen.search.extensions.elimination import eliminate_actions
+from oclgen.search.extensions.facts import KnownStates
 from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import Helps, RolloutHelps
 from oclgen.search.trajectories import add_plan, add_trajectory

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from oclgen.interfaces import Heuristic, Plan, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.chaining import chained_batches, retry_chaining
 from oclgen.search.context import SearchContext, Trajectory, Workers
+from oclgen.search.extensions.chaining import chained_batches, retry_chaining
+from oclgen.search.extensions.pruning import horizon, sample_rollouts
 from oclgen.search.graph import ROOT, Order, SearchGraph
 from oclgen.search.incumbent import Incumbent
-from oclgen.search.pruning import horizon, sample_rollouts
 from oclgen.search.settings import OclgenSettings
 from oclgen.search.trajectories import Expansion, add, add_plan, back_up_all, evaluate
 

@@ -13,7 +13,7 @@ from oclgen.errors import OclgenError
 from oclgen.interfaces import Plan
 from oclgen.pddl.task import PddlTask
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.elimination import eliminate_actions
+from oclgen.search.extensions.elimination import eliminate_actions
 from oclgen.search.graph import SearchGraph
 from oclgen.search.trajectories import add_plan
 from oclgen.shorten.neighbourhood import explore

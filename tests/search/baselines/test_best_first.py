@@ -6,7 +6,7 @@ import pytest
 
 from oclgen.errors import InputError
 from oclgen.search.anytime import Ending
-from oclgen.search.best_first import BestFirstSettings, Priority
+from oclgen.search.baselines.best_first import BestFirstSettings, Priority
 from tests.search.invariants import keep_graphs
 from tests.search.running import solve
 from tests.toy import DigraphTask, ExactHeuristic, RandomHeuristic, TableHeuristic, optimal_length, random_digraph
@@ -32,7 +32,7 @@ def test_astar_adds_the_steps_so_far_to_h() -> None:
 def test_astar_expands_by_f_and_greedy_search_by_h(
     method: str, order: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graphs = keep_graphs(monkeypatch, "best_first")
+    graphs = keep_graphs(monkeypatch, "baselines.best_first")
     values = {0: 3.0, 1: 1.0, 2: 1.0, 3: 1.5, 5: 2.5, 6: 2.6}
     solve(TWO_PLANS, None, TableHeuristic(values), method=method)
     [graph] = graphs
@@ -44,7 +44,7 @@ def test_astar_expands_by_f_and_greedy_search_by_h(
 def test_the_graph_is_consistent_and_the_optimum_is_proved_on_random_tasks(
     method: Priority, pass_through: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep_graphs(monkeypatch, "best_first")
+    keep_graphs(monkeypatch, "baselines.best_first")
     for seed in range(60):
         task = random_digraph(random.Random(seed), 12, 12 + seed % 20, goals=2)
         result = solve(task, None, RandomHeuristic(seed), BestFirstSettings(method, pass_through), method=method)
@@ -55,7 +55,7 @@ def test_the_graph_is_consistent_and_the_optimum_is_proved_on_random_tasks(
 def test_astar_with_the_exact_heuristic_expands_the_states_of_the_optimal_plan_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    graphs = keep_graphs(monkeypatch, "best_first")
+    graphs = keep_graphs(monkeypatch, "baselines.best_first")
     result = solve(TWO_PLANS, None, ExactHeuristic(), method="astar")
     [graph] = graphs
     assert [graph.state(node) for node in graph.selected] == [0, 5, 6, 1]

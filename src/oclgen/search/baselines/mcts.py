@@ -16,8 +16,8 @@ from math import ceil, sqrt
 from oclgen.errors import InputError
 from oclgen.interfaces import Action, Heuristic, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.chained_rollouts import chained_rollouts
 from oclgen.search.context import SearchContext, Trajectory
+from oclgen.search.extensions.chained_rollouts import chained_rollouts
 from oclgen.search.incumbent import SampledIncumbent
 from oclgen.search.settings import RolloutHelps, check_least
 

@@ -8,7 +8,7 @@ paper; H. Nakhost and M. Mueller, "Action Elimination and Plan Neighborhood Grap
 from collections.abc import Callable, Sequence
 
 from oclgen.interfaces import Action, FactTask, Plan, State, Task
-from oclgen.search.facts import reaches_goal
+from oclgen.search.extensions.facts import reaches_goal
 
 
 def eliminate_actions(task: Task, plan: Plan, should_stop: Callable[[], bool]) -> Plan:

@@ -5,7 +5,7 @@ import pytest
 
 from oclgen.errors import InputError
 from oclgen.interfaces import Action, State, Step, Task
-from oclgen.search.mcts import MctsSettings, TreeNode, allowed_children, normalised, select_child
+from oclgen.search.baselines.mcts import MctsSettings, TreeNode, allowed_children, normalised, select_child
 from tests.search.running import solve
 from tests.toy import (
     DigraphTask,

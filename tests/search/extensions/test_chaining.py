@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from oclgen.interfaces import State, Step, Task
-from oclgen.search.chaining import (
+from oclgen.search.extensions.chaining import (
     BATCHES_PER_STATE,
     PATIENCE,
     PATIENCE_WITH_PLAN,

@@ -10,8 +10,8 @@ from oclgen.domains import catalog
 from oclgen.interfaces import Action, State, Task
 from oclgen.pddl.task import PddlTask
 from oclgen.search.anytime import Counters
-from oclgen.search.elimination import eliminate_actions
-from oclgen.search.facts import KnownStates, changes
+from oclgen.search.extensions.elimination import eliminate_actions
+from oclgen.search.extensions.facts import KnownStates, changes
 from oclgen.search.graph import ROOT, SearchGraph
 from tests.pddl.random_domains import random_domain
 from tests.pddl.samples import random_walk

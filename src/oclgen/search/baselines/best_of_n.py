@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from oclgen.interfaces import Heuristic, Policy, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
-from oclgen.search.chained_rollouts import chained_rollouts
 from oclgen.search.context import SearchContext, Trajectory
+from oclgen.search.extensions.chained_rollouts import chained_rollouts
 from oclgen.search.incumbent import SampledIncumbent
 from oclgen.search.settings import RolloutHelps, check_least
 

@@ -4,7 +4,7 @@ import pytest
 
 from oclgen.errors import InputError
 from oclgen.interfaces import Rollout, Step
-from oclgen.search.best_of_n import BestOfNSettings
+from oclgen.search.baselines.best_of_n import BestOfNSettings
 from tests.search.running import solve
 from tests.toy import NumberLine, ScriptedPolicy, replays_to_goal, steps
 

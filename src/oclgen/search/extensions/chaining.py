@@ -9,8 +9,8 @@ from itertools import cycle
 from math import inf
 
 from oclgen.search.context import SearchContext
+from oclgen.search.extensions.pruning import horizon, sample_rollouts
 from oclgen.search.graph import ROOT, SearchGraph
-from oclgen.search.pruning import horizon, sample_rollouts
 from oclgen.search.settings import OclgenSettings
 from oclgen.search.trajectories import add, assign_heuristics
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oclgen.interfaces import Action
-from oclgen.search.elimination import eliminate_actions
+from oclgen.search.extensions.elimination import eliminate_actions
 from tests.toy import NumberLine, replays_to_goal
 
 LINE = NumberLine()

@@ -1,0 +1,1 @@
+"""The searches that OCLGen is compared with; a file each, with their settings."""

@@ -1,0 +1,1 @@
+"""What goes beyond the paper, and how deep a search looks: chained rollouts, action elimination, pruning."""

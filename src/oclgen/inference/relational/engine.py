@@ -25,6 +25,7 @@ from oclgen.inference.relational.weights import (
     RelationalShape,
     SchemaCounts,
 )
+from oclgen.relational_checkpoint import LEAST_SCALE
 
 STATE = np.dtype([("distances", np.uintp), ("atoms", np.uintp), ("rows", np.int32)], align=True)
 """As relational.c explains it."""
@@ -32,7 +33,6 @@ BATCH_ROWS = 512
 """Rows that go through the encoder together: more would only push each other out of the processor's cache."""
 LEAST_ROWS = 96
 """Rows that are worth a further thread: about a millisecond of work."""
-SMALLEST_SCALE = 0.3
 
 Table = npt.NDArray[np.void]
 
@@ -185,5 +185,5 @@ class RelationalEngine:
         for length in lengths:
             self._kernel.cost(self._width, length, x, *self._cost.places, *memory, result)
             x, result = x + 4 * length * self._width, result + 16
-        sums[:, 1] = np.sqrt(sums[:, 1]) + SMALLEST_SCALE
+        sums[:, 1] = np.sqrt(sums[:, 1]) + LEAST_SCALE
         return sums.astype(np.float32)

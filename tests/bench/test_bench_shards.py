@@ -14,9 +14,10 @@ from oclgen.bench.benchmark import run_benchmark
 from oclgen.bench.config import read_config
 from oclgen.bench.problems import BenchProblem
 from oclgen.bench.record_file import read_lines
-from oclgen.bench.shards import Shard, merge
+from oclgen.bench.shards import merge, problems_of
 from oclgen.cli import run as run_cli
 from oclgen.errors import InputError
+from oclgen.support.shards import Shard
 from tests.bench.records import broken, estimate, optimum, run, write_records
 
 CONFIG = """
@@ -42,20 +43,20 @@ def problems(**counts: int) -> list[BenchProblem]:
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 def test_every_problem_is_in_exactly_one_shard(count: int) -> None:
     everything = problems(blocksworld=5, sokoban=8, labyrinth=1)
-    parts = [Shard(number, count).of(everything) for number in range(1, count + 1)]
+    parts = [problems_of(Shard(number, count), everything) for number in range(1, count + 1)]
     assert Counter(problem for part in parts for problem in part) == Counter(everything)
 
 
 def test_shards_get_equal_shares_of_every_domain() -> None:
     everything = problems(blocksworld=8, sokoban=8, labyrinth=8, logistics=8)
     for number in range(1, 5):
-        domains = Counter(problem.domain for problem in Shard(number, 4).of(everything))
+        domains = Counter(problem.domain for problem in problems_of(Shard(number, 4), everything))
         assert set(domains.values()) == {2} and len(domains) == 4
 
 
 def test_single_problems_of_several_domains_go_to_different_shards() -> None:
     everything = problems(blocksworld=1, sokoban=1)
-    assert [len(Shard(number, 2).of(everything)) for number in (1, 2)] == [1, 1]
+    assert [len(problems_of(Shard(number, 2), everything)) for number in (1, 2)] == [1, 1]
 
 
 @pytest.mark.parametrize("text", ["", "3", "0/4", "5/4", "a/b", "-1/4", "1/0"])
@@ -152,14 +153,23 @@ def test_shards_merge_into_a_benchmark_with_nothing_left_to_run(
     assert (whole.done, whole.total) == (3, 3)
 
 
-def test_the_slurm_example_runs_one_shard_a_task(tmp_path: Path) -> None:
+BENCH = ["bench", "--config", "main.toml", "--out", "runs/main/part-3", "--workers", "1", "--shard", "3/8"]
+DATA = ["data", "logistics", "--out", "runs/main/part-3", "--count", "9", "--workers", "4", "--shard", "3/8"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [("bench.sh", ["main.toml", "runs/main"], BENCH), ("data.sh", ["logistics", "runs/main", "--count", "9"], DATA)],
+)
+def test_the_slurm_examples_run_one_shard_a_task(
+    tmp_path: Path, name: str, arguments: list[str], words: list[str]
+) -> None:
     called = tmp_path / "oclgen"
     called.write_text('#!/bin/sh\necho "$@"\n')
     called.chmod(0o755)
-    script = Path(__file__).parents[2] / "examples" / "slurm" / "bench.sh"
-    variables = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "8", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", str(script), "main.toml", "runs/main"], env=variables, capture_output=True, text=True, check=True
-    )
-    words = ["bench", "--config", "main.toml", "--out", "runs/main/part-3", "--workers", "1", "--shard", "3/8"]
+    script = Path(__file__).parents[2] / "examples" / "slurm" / name
+    variables = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "8", "SLURM_CPUS_PER_TASK": "4"}
+    variables["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    command = ["bash", str(script), *arguments]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
     assert done.stdout.split() == words

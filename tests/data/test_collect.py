@@ -29,7 +29,7 @@ def make(
     folder: Path, source: Problems | None = None, teacher: TeacherSettings | None = None, count: int = 10, **sizes: int
 ) -> Tally:
     source = source or problems("blocksworld", 1, TINY)
-    settings = {"val": 2, "test": 3, "seed": 1, "workers": 1, **sizes}
+    settings: dict[str, Any] = {"val": 2, "test": 3, "seed": 1, "workers": 1, **sizes}
     *_, tally = collect(source, folder, teacher or TeacherSettings(), count=count, **settings)
     return tally
 

@@ -2,25 +2,30 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from oclgen.bench import machine
 from oclgen.bench.config import BenchConfig, LoopSpec, TrainingSpec
 from oclgen.bench.jobs import BenchJob, estimate_jobs, solve_jobs
-from oclgen.bench.outcome import estimate_records, run_record
+from oclgen.bench.node_run import run_on_nodes
+from oclgen.bench.outcome import JobOutcome, job_outcome
 from oclgen.bench.problems import BenchProblem, collect, digest
 from oclgen.bench.record import from_json
 from oclgen.bench.record_file import RecordFile
-from oclgen.bench.runner import FinishedChild, free_cores, release, run_jobs
-from oclgen.bench.shards import Shard
+from oclgen.bench.runner import Core, free_cores, release, run_jobs
+from oclgen.bench.shards import problems_of
 from oclgen.errors import InputError
 from oclgen.planner import prepare
 from oclgen.support.files import replacing
+from oclgen.support.parallel import Workers, progress_note
 from oclgen.support.provenance import revision
 from oclgen.support.settings import parse_overrides
+from oclgen.support.shards import WHOLE, Shard
 
 SERIES = {"train": "training", "validation": "validation"}
 """Groups of lines in `metrics.jsonl` whose losses are drawn, and their names in the figure."""
@@ -28,24 +33,22 @@ SERIES = {"train": "training", "validation": "validation"}
 
 @dataclass(frozen=True, slots=True)
 class BenchProgress:
-    """How far a benchmark is; `left` is in seconds, None before the first run has ended."""
+    """How far a benchmark is; `left` is in seconds, None before the first run has ended, `rate` in runs a second."""
 
     done: int
     total: int
     broken: int
     left: float | None
+    rate: float = 0.0
     error: str | None = None
-
-
-WHOLE = Shard()
+    note: str = ""
 
 
 def run_benchmark(
-    config: BenchConfig, config_file: Path, out: Path, workers: int | None = None, shard: Shard = WHOLE
+    config: BenchConfig, config_file: Path, out: Path, workers: Workers | None = None, shard: Shard = WHOLE
 ) -> Iterator[BenchProgress]:
     """Run what has no record yet; yield the progress before the first run and after each."""
-    problems = shard.of(collect(config.problems, out))
-    environment = {"machine": machine.describe(), "revision": revision()}
+    problems = problems_of(shard, collect(config.problems, out))
     with RecordFile(out) as records:
         keep_config(config_file, out / f"{config.name}.toml")
         record_optima(problems, records)
@@ -57,25 +60,33 @@ def run_benchmark(
         jobs = [*estimate_jobs(config, problems, out, records.ids), *jobs]
         time_left = RemainingTime(jobs, len(solving) - sum(job.line["kind"] == "run" for job in jobs))
         yield time_left.progress(records.broken)
-        yield from run_recorded(jobs, records, environment, time_left, workers)
+        if jobs:
+            yield from run_recorded(jobs, records, time_left, workers)
 
 
 def run_recorded(
-    jobs: list[BenchJob],
-    records: RecordFile,
-    environment: Mapping[str, Any],
-    time_left: "RemainingTime",
-    workers: int | None,
+    jobs: list[BenchJob], records: RecordFile, time_left: "RemainingTime", workers: Workers | None
 ) -> Iterator[BenchProgress]:
-    """Run the jobs on free cores and record each as it ends."""
-    if not jobs:
-        return
-    cores = free_cores(workers)
+    """Run the jobs and record each as it ends."""
+    if workers is None or isinstance(workers, int):
+        cores = free_cores(workers)
+        outcomes, count = run_here(jobs, cores), len(cores)
+    else:
+        outcomes, count = run_on_nodes(jobs, revision(), workers), workers.count
+    with closing(outcomes):
+        for outcome in outcomes:
+            for line in outcome.lines:
+                records.append(line)
+            time_left.add(outcome)
+            note = progress_note(workers or 1)
+            yield replace(time_left.progress(records.broken, count), error=outcome.error, note=note)
+
+
+def run_here(jobs: list[BenchJob], cores: list[Core]) -> Generator[JobOutcome]:
+    environment = {"machine": machine.describe(), "revision": revision()}
     try:
         for child in run_jobs(jobs, cores):
-            error = store(child, records, environment)
-            time_left.add(child)
-            yield time_left.progress(records.broken, len(cores), error)
+            yield job_outcome(child, environment)
     finally:
         release(cores)
 
@@ -84,21 +95,6 @@ def keep_config(file: Path, kept: Path) -> None:
     """Keep a copy beside the records; the file may be that copy."""
     with replacing(kept) as temporary:
         temporary.write_bytes(file.read_bytes())
-
-
-def store(child: FinishedChild, records: RecordFile, environment: Mapping[str, Any]) -> str | None:
-    """Append a child's records; return what is broken about them."""
-    line = child.job.line
-    if line["kind"] == "estimate":
-        lines, error = estimate_records(child, environment)
-        for found in lines:
-            records.append(found)
-        return error and f"estimates of {line['label']} on {line['domain']}: {error}"
-    record = run_record(child, environment)
-    records.append(record)
-    if record["outcome"] != "broken":
-        return None
-    return f"{record['label']} on {record['domain']}/{record['problem']}: {record['error']}"
 
 
 def check_runs(config: BenchConfig, jobs: list[BenchJob]) -> None:
@@ -129,21 +125,23 @@ class RemainingTime:
     """Estimates the time left from the share of their limits that the runs so far have used."""
 
     def __init__(self, jobs: list[BenchJob], before: int) -> None:
-        self._done = before
+        self._done = self._before = before
+        self._started = time.monotonic()
         self._total = before + len(jobs)
         self._to_run = sum(job.seconds for job in jobs if job.line["kind"] == "run")
         self._allowed = self._used = 0.0
 
-    def add(self, child: FinishedChild) -> None:
+    def add(self, outcome: JobOutcome) -> None:
         self._done += 1
-        if child.job.line["kind"] == "run":
-            self._to_run -= child.job.seconds
-            self._allowed += child.job.seconds
-            self._used += child.wall_seconds
+        if outcome.job.line["kind"] == "run":
+            self._to_run -= outcome.job.seconds
+            self._allowed += outcome.job.seconds
+            self._used += outcome.wall_seconds
 
-    def progress(self, broken: int, workers: int = 1, error: str | None = None) -> BenchProgress:
+    def progress(self, broken: int, workers: int = 1) -> BenchProgress:
         left = self._to_run * self._used / self._allowed / workers if self._allowed else None
-        return BenchProgress(self._done, self._total, broken, left, error)
+        rate = (self._done - self._before) / max(time.monotonic() - self._started, 1e-9)
+        return BenchProgress(self._done, self._total, broken, left, rate)
 
 
 def record_optima(problems: list[BenchProblem], records: RecordFile) -> None:

@@ -7,12 +7,13 @@ code must agree.
 import json
 import signal
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from oclgen.bench import machine
-from oclgen.bench.jobs import RESULT_NAME
+from oclgen.bench.jobs import RESULT_NAME, BenchJob
 from oclgen.bench.problems import BenchProblem
 from oclgen.bench.runner import FinishedChild, grace
 from oclgen.errors import ExitCode
@@ -23,6 +24,29 @@ FOUND = (ExitCode.SUCCESS, ExitCode.PLAN_THEN_OUT_OF_MEMORY, ExitCode.PLAN_THEN_
 NOT_FOUND = (ExitCode.UNSOLVABLE, ExitCode.UNSOLVED_INCOMPLETE, ExitCode.OUT_OF_MEMORY_BEFORE_SEARCH,
              ExitCode.OUT_OF_TIME_BEFORE_SEARCH, ExitCode.OUT_OF_MEMORY, ExitCode.OUT_OF_TIME,
              ExitCode.OUT_OF_MEMORY_AND_TIME)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    """What a job left: its records, how long it ran, and what is broken about it."""
+
+    job: BenchJob
+    lines: list[dict[str, Any]]
+    wall_seconds: float
+    error: str | None
+
+
+def job_outcome(child: FinishedChild, environment: Mapping[str, Any]) -> JobOutcome:
+    line = child.job.line
+    if line["kind"] == "estimate":
+        lines, error = estimate_records(child, environment)
+        broken = error and f"estimates of {line['label']} on {line['domain']}: {error}"
+        return JobOutcome(child.job, lines, child.wall_seconds, broken)
+    record = run_record(child, environment)
+    broken = None
+    if record["outcome"] == "broken":
+        broken = f"{record['label']} on {record['domain']}/{record['problem']}: {record['error']}"
+    return JobOutcome(child.job, [record], child.wall_seconds, broken)
 
 
 def run_record(child: FinishedChild, environment: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,6 +46,8 @@ class RunRecord:
     teacher_length: int | None = None
     revision: str | None = None
     machine: str | None = None
+    node: str | None = None
+    """The cluster's node that it ran on; None outside clusters."""
     settings: Mapping[str, Any] | None = None
     cores: int | None = None
     """Cores that the run could use; None in records that do not say."""

@@ -4,7 +4,6 @@ A shard holds whole problems: all methods run on a problem in the same place, so
 gets its share of every domain and problem set. The split depends on the config alone.
 """
 
-import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,42 +14,24 @@ from oclgen.bench.problems import LIST_NAME, BenchProblem
 from oclgen.bench.record_file import FILE_NAME, read_folder, read_lines
 from oclgen.errors import InputError
 from oclgen.support.files import JsonLines, read_json, replacing
+from oclgen.support.shards import Shard
 
 ROW = ("kind", "set", "domain", "label", "time_limit")
 VARIANT = ("method", "profile", "asked_settings", "model_digest", "memory_limit", "iterations")
 """What must be the same in all folders for records that end up in one row of a table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """Part `number` (from 1) of `count`."""
-
-    number: int = 1
-    count: int = 1
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.number <= self.count:
-            raise InputError(f"shard {self.number}/{self.count}: the first number must lie between 1 and the second")
-
-    @classmethod
-    def parse(cls, text: str) -> "Shard":
-        """`3/8`."""
-        found = re.fullmatch(r"(\d+)/(\d+)", text.strip())
-        if found is None:
-            raise InputError(f"{text!r} is not a shard; write I/N, for example 3/8")
-        return cls(int(found[1]), int(found[2]))
-
-    def of(self, problems: Iterable[BenchProblem]) -> list[BenchProblem]:
-        """The problems of this shard. Groups start at different shards, so that small groups spread evenly."""
-        ranks: dict[tuple[str, str], int] = {}
-        chosen = []
-        for problem in problems:
-            group = problem.set, problem.domain
-            rank = ranks.get(group, len(ranks))
-            ranks[group] = rank + 1
-            if rank % self.count == self.number - 1:
-                chosen.append(problem)
-        return chosen
+def problems_of(shard: Shard, problems: Iterable[BenchProblem]) -> list[BenchProblem]:
+    """The problems of a shard. Groups start at different shards, so that small groups spread evenly."""
+    ranks: dict[tuple[str, str], int] = {}
+    chosen = []
+    for problem in problems:
+        group = problem.set, problem.domain
+        rank = ranks.get(group, len(ranks))
+        ranks[group] = rank + 1
+        if shard.has(rank):
+            chosen.append(problem)
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ VERBS = {
     "learn": "From a folder with a domain and problems to a ready model.",
     "ipc": "The two programs of the IPC's learning track.",
     "bench": "Run methods on problems as a config declares; one record per run.",
-    "merge": "Join the records of a benchmark that was run in parts.",
+    "merge": "Join the parts of a benchmark or a data set that was made in parts.",
     "serve": "A page and web services for editors: watch plans get shorter.",
     "report": "Tables and figures from a benchmark's records.",
 }
@@ -97,6 +97,7 @@ def missing_extra(module: str) -> str | None:
         "bench": ("scipy", "pandas", "matplotlib", "jinja2"),
         "up": ("unified_planning",),
         "mcp": ("mcp",),
+        "cluster": ("ray",),
     }
     top = module.split(".")[0]
     return next((extra for extra, modules in extras.items() if top in modules), None)

@@ -1,19 +1,25 @@
 """`oclgen bench`: run methods on problems as a config declares."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from oclgen.cli.parameters import cluster_option, working
 from oclgen.support.progress import LiveLine
 from oclgen.support.settings import format_duration
+
+if TYPE_CHECKING:
+    from oclgen.bench.benchmark import BenchProgress
 
 
 @click.command()
 @click.option("--config", "config_file", type=click.Path(path_type=Path), required=True, metavar="FILE")
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where the records go.")
 @click.option("--workers", type=click.IntRange(min=1), help="Cores to use (default: all that are free).")
+@cluster_option
 @click.option("--shard", default="1/1", metavar="I/N", help="Run only part I of N; join the parts by `oclgen merge`.")
-def command(config_file: Path, out: Path, workers: int | None, shard: str) -> None:
+def command(config_file: Path, out: Path, workers: int | None, cluster: str | None, shard: str) -> None:
     """Run every method on every problem that FILE declares, one run per core at a time.
 
     Each run is a process of its own and leaves one line in DIR/records.jsonl. The same command again goes on where
@@ -21,12 +27,19 @@ def command(config_file: Path, out: Path, workers: int | None, shard: str) -> No
     """
     from oclgen.bench.benchmark import BenchProgress, run_benchmark
     from oclgen.bench.config import read_config
-    from oclgen.bench.shards import Shard
+    from oclgen.support.shards import Shard
 
-    progress, line = BenchProgress(0, 0, 0, None), LiveLine()
-    for progress in run_benchmark(read_config(config_file), config_file, out, workers, Shard.parse(shard)):
-        if progress.error:
-            line.say(f"BROKEN: {progress.error}")
-        left = "?" if progress.left is None else format_duration(progress.left)
-        line.show(f"{progress.done}/{progress.total} runs, {left} left, {progress.broken} broken")
+    progress, line, config = BenchProgress(0, 0, 0, None), LiveLine(), read_config(config_file)
+    part = Shard.parse(shard)
+    with working(workers, cluster) as hands:
+        for progress in run_benchmark(config, config_file, out, hands, part):
+            if progress.error:
+                line.say(f"BROKEN: {progress.error}")
+            line.show(progress_text(progress))
     line.say(f"{progress.done}/{progress.total} runs recorded in {out}, {progress.broken} broken")
+
+
+def progress_text(progress: "BenchProgress") -> str:
+    left = "?" if progress.left is None else format_duration(progress.left)
+    counts = f"{progress.done}/{progress.total} runs, {progress.rate:.2f} run/s, {left} left, {progress.broken} broken"
+    return ", ".join(filter(None, [counts, progress.note]))

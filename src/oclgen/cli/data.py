@@ -1,6 +1,5 @@
 """`oclgen data`: make a data set of solved problems."""
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -9,9 +8,11 @@ import click
 
 from oclgen.classical.planners import TEACHERS
 from oclgen.cli import parameters
-from oclgen.cli.parameters import DURATION, MEMORY
+from oclgen.cli.parameters import DURATION, MEMORY, workers_options, working
 from oclgen.errors import InputError
+from oclgen.support.parallel import progress_note
 from oclgen.support.progress import Progress
+from oclgen.support.shards import Shard
 
 
 @click.command()
@@ -24,7 +25,8 @@ from oclgen.support.progress import Progress
 @click.option("--model", type=click.Path(path_type=Path), help="Of the teacher oclgen (default: the shipped one).")
 @click.option("--time-limit", type=DURATION, default="20m", show_default=True, help="Wall-clock for each problem.")
 @click.option("--memory-limit", type=MEMORY, default="8G", show_default=True, help="For each problem.")
-@click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
+@workers_options
+@click.option("--shard", default="1/1", metavar="I/N", help="Only part I of N of it all; join by `oclgen merge`.")
 @parameters.random_seed
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A range to draw from: blocks=3..12.")
 def command(
@@ -37,7 +39,9 @@ def command(
     model: Path | None,
     time_limit: float,
     memory_limit: int,
-    workers: int,
+    workers: int | None,
+    cluster: str | None,
+    shard: str,
     random_seed: int,
     settings: tuple[str, ...],
 ) -> None:
@@ -46,7 +50,8 @@ def command(
     NAME is a domain that comes with oclgen, or a folder with domain.pddl and training/*.pddl (and
     training_plans/*.plan, where plans are known). The teacher is one of Fast Downward's searches or, once there is
     a model, our own. Problems that it does not solve are kept apart, and others are drawn in their place. The same
-    command again resumes a run that was stopped or killed; a larger --count extends a data set.
+    command again resumes a run that was stopped or killed; a larger --count extends a data set. With --shard I/N
+    the numbers are still those of the whole, of which this part takes its share.
     """
     from oclgen.data import collect, dataset, problems
     from oclgen.data.teacher import TeacherSettings
@@ -58,16 +63,18 @@ def command(
     settings_of_teacher = TeacherSettings(
         teacher, time_limit, memory_limit, source.translate_options, "" if model is None else str(model)
     )
+    part = Shard.parse(shard)
     count = count if source.size is None else min(count, source.size)
-    val, test = collect.split_sizes(out, count, val, test)
-    tallies = collect.collect(
-        source, out, settings_of_teacher, count=count, val=val, test=test, seed=random_seed, workers=workers
-    )
+    val, test = collect.split_sizes(out, count, val, test, part)
+    sizes = {"count": part.share(count), "val": val, "test": test, "seed": random_seed}
     try:
-        tally = next(tallies)
-        progress = Progress(tally.total, tally.done, "problem")
-        for tally in tallies:
-            progress.show(tally.done, f"{tally.rows['failed']} failed, own work {tally.own_share:.1%}")
+        with working(workers, cluster) as hands:
+            tallies = collect.collect(source, out, settings_of_teacher, **sizes, workers=hands, shard=part)
+            tally = next(tallies)
+            progress = Progress(tally.total, tally.done, "problem")
+            for tally in tallies:
+                failed, own = f"{tally.rows['failed']} failed", f"own work {tally.own_share:.1%}"
+                progress.show(tally.done, progress_note(hands, failed, own))
     except OSError as error:
         raise InputError(f"{error.filename or out}: {error.strerror or error}") from None
     progress.close()

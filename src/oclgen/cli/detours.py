@@ -1,6 +1,5 @@
 """`oclgen detours`: states beside the plans of a data set, solved."""
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -8,7 +7,8 @@ from pathlib import Path
 import click
 
 from oclgen.cli import parameters
-from oclgen.cli.parameters import DURATION, MEMORY
+from oclgen.cli.parameters import DURATION, MEMORY, workers_options, working
+from oclgen.support.parallel import progress_note
 from oclgen.support.progress import Progress
 
 
@@ -19,7 +19,7 @@ from oclgen.support.progress import Progress
 @click.option("--walk", default=8, show_default=True, type=click.IntRange(min=1), help="Random actions, at most.")
 @click.option("--time-limit", type=DURATION, default="3s", show_default=True, help="Of the search from one state.")
 @click.option("--memory-limit", type=MEMORY, default="4G", show_default=True, help="For each problem.")
-@click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
+@workers_options
 @parameters.random_seed
 def command(
     folder: Path,
@@ -28,7 +28,8 @@ def command(
     walk: int,
     time_limit: float,
     memory_limit: int,
-    workers: int,
+    workers: int | None,
+    cluster: str | None,
     random_seed: int,
 ) -> None:
     """Copy the data set FOLDER and add states beside its training plans, each with a shortest plan from there.
@@ -42,11 +43,12 @@ def command(
 
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what is done is put in order
     detours = OffPlanSettings(states, walk, time_limit, memory_limit, random_seed)
-    steps = add_off_plan_states(dataset.open_dataset(folder), out, detours, workers)
-    done, total = next(steps)
-    progress = Progress(total, done, "problem")
-    for done, _ in steps:
-        progress.show(done)
+    with working(workers, cluster) as hands:
+        steps = add_off_plan_states(dataset.open_dataset(folder), out, detours, hands)
+        done, total = next(steps)
+        progress = Progress(total, done, "problem")
+        for done, _ in steps:
+            progress.show(done, progress_note(hands))
     progress.close()
     made = dataset.open_dataset(out)
     without = made.count("failed") - dataset.open_dataset(folder).count("failed")

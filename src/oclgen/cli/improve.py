@@ -1,7 +1,6 @@
 """`oclgen improve`: models that get better by learning from their own searches."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oclgen.cli.learn import storage_error
+from oclgen.cli.parameters import workers_options, working
 from oclgen.support.progress import Progress
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the loop.")
 @click.option("--data", type=click.Path(path_type=Path), help="Data set with the problems; overrides problems.path.")
 @click.option("--resume", is_flag=True, help="Go on with the loop in --out; finished searches are not repeated.")
-@click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
+@workers_options
 def command(
     overrides: tuple[str, ...],
     config: Path | None,
@@ -30,7 +30,8 @@ def command(
     out: Path,
     data: Path | None,
     resume: bool,
-    workers: int,
+    workers: int | None,
+    cluster: str | None,
 ) -> None:
     """Search for better plans, finetune on them, repeat.
 
@@ -48,7 +49,8 @@ def command(
         changes.append(f"problems.path={json.dumps(str(data))}")
     settings = read_settings(config or out / "settings.json", changes)
     try:
-        show(improve(settings, out, model, workers, resume))
+        with working(workers, cluster) as hands:
+            show(improve(settings, out, model, hands, resume))
     except OSError as error:
         raise storage_error(error, out) from None
 
@@ -68,4 +70,4 @@ def show(reports: "Iterator[Report]") -> None:
             stage, progress = report.stage, Progress(report.total, report.done, "problem")
             click.echo(stage)
         else:
-            progress.show(report.done, stage)
+            progress.show(report.done, ", ".join(filter(None, [stage, report.note])))

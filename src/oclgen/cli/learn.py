@@ -1,13 +1,12 @@
 """`oclgen learn`: from a folder with a domain and problems to a ready model."""
 
-import os
 import time
 from pathlib import Path
 
 import click
 import psutil
 
-from oclgen.cli.parameters import DURATION
+from oclgen.cli.parameters import DURATION, workers_options, working
 from oclgen.errors import OclgenError
 
 
@@ -15,9 +14,9 @@ from oclgen.errors import OclgenError
 @click.argument("domain")
 @click.option("--time", "seconds", type=DURATION, required=True, help="For everything, such as 1h.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the model.")
-@click.option("--workers", default=os.cpu_count() or 1, type=click.IntRange(min=1), help="Default: one per core.")
+@workers_options
 @click.option("--random-seed", "seed", default=0, show_default=True)
-def command(domain: str, seconds: float, out: Path, workers: int, seed: int) -> int:
+def command(domain: str, seconds: float, out: Path, workers: int | None, cluster: str | None, seed: int) -> int:
     """Learn to plan in DOMAIN: a folder with domain.pddl and training/**/*.pddl.
 
     Plans in training_plans/ spare the teacher's time. DOMAIN may also be a domain that comes with oclgen, or a folder
@@ -27,7 +26,8 @@ def command(domain: str, seconds: float, out: Path, workers: int, seed: int) -> 
     from oclgen.pipeline.learn import LearnRequest, learn
 
     try:
-        finished = learn(LearnRequest(domain, out, seconds, workers, seed, process_age()), click.echo)
+        with working(workers, cluster) as hands:
+            finished = learn(LearnRequest(domain, out, seconds, hands, seed, process_age()), click.echo)
     except OSError as error:
         raise storage_error(error, out) from None
     if not finished:

@@ -1,12 +1,16 @@
-"""Parameters that several verbs share: durations (`10s`, `5m`, `2h`), memory sizes (`4G`), the options of a solve."""
+"""Parameters that several verbs share: durations (`10s`, `5m`, `2h`), memory sizes (`4G`), the options of a solve, and
+who does the work."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from oclgen.errors import InputError
+from oclgen.support.parallel import Workers
 from oclgen.support.settings import parse_duration, parse_memory
 
 Value = TypeVar("Value", int, float)
@@ -43,6 +47,32 @@ def parsed(
         return parse(str(value))
     except InputError as error:
         kind.fail(str(error), param, ctx)
+
+
+def workers_options(command: Command) -> Command:
+    """`--workers` and `--cluster`, for `working`."""
+    command = click.option("--workers", type=click.IntRange(min=1), help="Default: one per core.")(command)
+    return cluster_option(command)
+
+
+cluster_option = click.option(
+    "--cluster",
+    metavar="auto|ADDRESS",
+    envvar="OCLGEN_CLUSTER",
+    help="Work on a Ray cluster: the one at ADDRESS, or the one of this machine (it is started if none is there).",
+)
+
+
+@contextmanager
+def working(workers: int | None, cluster: str | None) -> Iterator[Workers]:
+    """Processes of this machine, or the cluster, as long as the work lasts."""
+    if not cluster:
+        yield workers or os.cpu_count() or 1
+        return
+    from oclgen.support.cluster import joined
+
+    with joined(cluster, workers) as found:
+        yield found
 
 
 DURATION = Duration()

@@ -27,7 +27,8 @@ from oclgen.pddl.fingerprint import problem_fingerprint
 from oclgen.pddl.problem import read_problem
 from oclgen.pddl.source import read_file
 from oclgen.support.distinct import distinct
-from oclgen.support.parallel import run_unordered
+from oclgen.support.parallel import Workers, run_unordered
+from oclgen.support.shards import WHOLE, Shard
 
 MOST_FAILURES = 20
 """A run ends where the teacher fails on more problems than this, and on so many for each that it solves."""
@@ -63,32 +64,48 @@ class Tally:
         return own / max(own + self.teacher_seconds, 1e-9)
 
 
-def recipe(problems: Problems, teacher: TeacherSettings, seed: int, val: int, test: int) -> dict[str, object]:
+def recipe(
+    problems: Problems, teacher: TeacherSettings, seed: int, val: int, test: int, shard: Shard
+) -> dict[str, object]:
     """Everything that the rows depend on; a folder holds rows of one recipe only."""
     settings = {**asdict(teacher), "translate_options": list(teacher.translate_options)}
     if teacher.teacher in PLANNERS:
         del settings["model"]
-    return {"format": 1, **problems.recipe, "seed": seed, "val": val, "test": test, **settings}
+    part = {} if shard == WHOLE else {"shard": str(shard)}
+    return {"format": 1, **problems.recipe, "seed": seed, "val": val, "test": test, **settings, **part}
 
 
-def split_sizes(out: Path, count: int, val: int | None, test: int | None) -> tuple[int, int]:
-    """Sizes that were not given are those of the data set, if there is one, or else 5 % and at most 1000."""
+def split_sizes(out: Path, count: int, val: int | None, test: int | None, shard: Shard = WHOLE) -> tuple[int, int]:
+    """A shard's share. Sizes that were not given are those of the data set, if there is one, or else 5 % and at most
+    1000."""
     stored = read_recipe(out) if (out / "recipe.json").exists() else {}
-    default = min(count // 20, 1000)
-    return stored.get("val", default) if val is None else val, stored.get("test", default) if test is None else test
+    default = shard.share(min(count // 20, 1000))
+    given = {VAL: val, TEST: test}
+    sizes = {split: stored.get(split, default) if size is None else shard.share(size) for split, size in given.items()}
+    return sizes[VAL], sizes[TEST]
 
 
 def collect(
-    problems: Problems, out: Path, teacher: TeacherSettings, *, count: int, val: int, test: int, seed: int, workers: int
+    problems: Problems,
+    out: Path,
+    teacher: TeacherSettings,
+    *,
+    count: int,
+    val: int,
+    test: int,
+    seed: int,
+    workers: Workers,
+    shard: Shard = WHOLE,
 ) -> Generator[Tally]:
     """Add rows until the folder holds `count` solved problems; yield the same tally before the first and after each.
 
-    Each round draws as many problems as are missing, so there are never too many.
+    Each round draws as many problems as are missing, so there are never too many. The numbers are those of this
+    shard, which takes every N-th problem.
     """
     check_teacher(teacher, problems.domain_text)
-    writer = Writer(out, recipe(problems, teacher, seed, val, test), problems.domain_text)
+    writer = Writer(out, recipe(problems, teacher, seed, val, test, shard), problems.domain_text)
     try:
-        collection = Collection(problems, teacher, writer, Splits(writer, val, test), count, seed)
+        collection = Collection(problems, teacher, writer, Splits(writer, val, test), count, seed, shard)
         yield collection.tally
         while collection.missing and not collection.exhausted:
             for result in run_unordered(run_teacher, collection.draw(), workers):
@@ -139,18 +156,26 @@ class Collection:
     """The state of a run: what is stored, what the teacher is working on, and how far the stream has been read."""
 
     def __init__(
-        self, problems: Problems, teacher: TeacherSettings, writer: Writer, splits: Splits, count: int, seed: int
+        self,
+        problems: Problems,
+        teacher: TeacherSettings,
+        writer: Writer,
+        splits: Splits,
+        count: int,
+        seed: int,
+        shard: Shard,
     ) -> None:
         self.problems, self.teacher, self.writer, self.splits, self.seed = problems, teacher, writer, splits, seed
-        self.count = count
+        self.count, self.shard = count, shard
         failed = Counter(writer.splits.values())[FAILED]
-        total = count if problems.size is None else min(count, problems.size)
-        self.tally = Tally(total, total == problems.size, len(writer.splits) - failed, failed)
+        size = None if problems.size is None else shard.share(problems.size)
+        total = count if size is None else min(count, size)
+        self.tally = Tally(total, total == size, len(writer.splits) - failed, failed)
         self.exhausted = False
         self._scratch = empty_scratch(writer.path)
         self._stored = dict(writer.fingerprints)
         self._open: set[int] = set()
-        self._position = 0
+        self._position = shard.number - 1
         self._new = distinct(self._stream(), self.fingerprint, self._stored.values())
 
     @property
@@ -164,7 +189,7 @@ class Collection:
             problem = None if index in self._stored else self.problems.get(index)
             if problem is None and index not in self._stored:
                 return
-            self._position += 1
+            self._position += self.shard.count
             if problem is not None:
                 yield problem
 

@@ -22,7 +22,7 @@ from oclgen.pddl.task import PddlTask
 from oclgen.pddl.validate import validate
 from oclgen.search.anytime import Budget
 from oclgen.search.context import replay, successors
-from oclgen.support.parallel import run_unordered
+from oclgen.support.parallel import Workers, run_unordered
 
 ID_STEP = 1_000_000
 """The k-th off-plan state of problem number i has number i + k * ID_STEP."""
@@ -48,7 +48,7 @@ class OffPlanJob:
 
 
 def add_off_plan_states(
-    data: Dataset, out: Path, settings: OffPlanSettings, workers: int
+    data: Dataset, out: Path, settings: OffPlanSettings, workers: Workers
 ) -> Generator[tuple[int, int], None, None]:
     """Make or finish a data set; yields how many training problems are done, and of how many."""
     writer = Writer(out, {**data.recipe, "detours": asdict(settings)}, data.domain_text)

@@ -17,7 +17,7 @@ from oclgen.errors import InputError, OclgenError
 from oclgen.pddl.source import read_file
 from oclgen.search.anytime import Ending
 from oclgen.support.files import locked, read_json, write_json
-from oclgen.support.parallel import run_unordered
+from oclgen.support.parallel import Workers, run_unordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Optima:
 
 
 def prove_all(
-    folder: Path, *, split: str, limit: int | None, time_limit: float, memory_limit: int, workers: int
+    folder: Path, *, split: str, limit: int | None, time_limit: float, memory_limit: int, workers: Workers
 ) -> Iterator[tuple[int, Proved | None]]:
     """Prove the first `limit` problems; yield how many are left, first with None and then after each result."""
     with locked(folder, "optima.lock"):

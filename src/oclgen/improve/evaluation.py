@@ -34,6 +34,10 @@ class Tried:
     teacher: int
     seconds: float
 
+    @property
+    def solved(self) -> bool:
+        return self.length is not None
+
 
 def try_policy(trial: Trial) -> Tried:
     """One batch of samples. A problem that the model's vocabulary cannot express counts as unsolved."""
@@ -47,7 +51,7 @@ def try_policy(trial: Trial) -> Tried:
 
 def summary(tried: Sequence[Tried]) -> dict[str, Any]:
     """Completion as a share; lengths over the solved problems."""
-    solved = [each for each in tried if each.length is not None]
+    solved = [each for each in tried if each.solved]
     lengths = [float(each.length) for each in solved if each.length is not None]
     return {
         "problems": len(tried),

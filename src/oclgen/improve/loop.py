@@ -37,7 +37,7 @@ from oclgen.model_folders import model_domain
 from oclgen.planner import prepare
 from oclgen.relational_checkpoint import load_any
 from oclgen.support.files import JsonLines, locked, read_json, read_json_lines, write_json
-from oclgen.support.parallel import run_unordered
+from oclgen.support.parallel import Workers, local_count, progress_note, run_unordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ Report = StageProgress | Finding
 
 
 def improve(
-    settings: ImproveSettings, folder: Path, model: Path | None, workers: int, resume: bool = False
+    settings: ImproveSettings, folder: Path, model: Path | None, workers: Workers, resume: bool = False
 ) -> Iterator[Report]:
     """Run the loop, or go on with the one in `folder`; reports as it goes."""
     begin(settings, folder, model, resume)
@@ -99,7 +99,7 @@ def begin(settings: ImproveSettings, folder: Path, model: Path | None, resume: b
 class ImprovementLoop:
     """The stages of an iteration; each does what is left to do."""
 
-    def __init__(self, settings: ImproveSettings, folder: Path, workers: int) -> None:
+    def __init__(self, settings: ImproveSettings, folder: Path, workers: Workers) -> None:
         self.settings, self.out, self.workers = settings, folder, workers
         if not settings.problems.path and not settings.problems.domain:
             raise InputError("no problems: give --data DIR, problems.path or problems.domain")
@@ -185,13 +185,15 @@ class ImprovementLoop:
         if not left:
             return
         rows = pool.rows_of(self.data, left)
-        done = len(wanted) - len(left)
+        done, unsolved = len(wanted) - len(left), 0
         yield StageProgress(stage, done, len(wanted))
         with JsonLines(path) as lines:
             for result in run_unordered(work, (job(rows[number]) for number in left), self.workers):
                 lines.append(asdict(result))
                 done += 1
-                yield StageProgress(stage, done, len(wanted))
+                unsolved += not result.solved
+                note = progress_note(self.workers, f"{unsolved} unsolved")
+                yield StageProgress(stage, done, len(wanted), note)
 
     def learn(self, number: int) -> Iterator[Report]:
         """Make the data set of an iteration and finetune on it."""
@@ -200,7 +202,7 @@ class ImprovementLoop:
             counts = training_data.store(self.rows(number), folder / "data", self.recipe(number), self.data.domain_text)
             listed = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
             yield Finding(f"iteration {number}: learning from {counts.total()} plans ({listed})")
-        for kind in finetune.finetune(self.settings, self.folder(number - 1), folder, self.workers):
+        for kind in finetune.finetune(self.settings, self.folder(number - 1), folder, local_count(self.workers)):
             yield Finding(f"iteration {number}: the {kind} network is finetuned")
         finetune.copy_solve_settings(self.folder(number - 1), folder)
 

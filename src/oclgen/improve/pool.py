@@ -18,6 +18,7 @@ from oclgen.data.teacher import TeacherSettings
 from oclgen.errors import InputError
 from oclgen.improve.settings import ProblemSettings
 from oclgen.support.files import read_json, write_json
+from oclgen.support.parallel import Workers
 from oclgen.support.settings import parse_duration
 
 
@@ -38,7 +39,7 @@ class Choice:
         return cls(**{split: tuple(ids) for split, ids in table.items()})
 
 
-def draw(settings: ProblemSettings, folder: Path, loops: int, workers: int) -> Iterator[Tally]:
+def draw(settings: ProblemSettings, folder: Path, loops: int, workers: Workers) -> Iterator[Tally]:
     """Make, or extend, the loop's own data set so that it has new problems for `loops` iterations."""
     source = find_problems(settings.domain, settings.seed, settings.ranges)
     limit = parse_duration(settings.time_limit)

@@ -9,7 +9,7 @@ from typing import Any
 from oclgen.data.attempts import Attempt, run_attempt
 from oclgen.data.dataset import Row
 from oclgen.support.files import JsonLines, read_json_lines
-from oclgen.support.parallel import run_unordered
+from oclgen.support.parallel import Workers, at_most, progress_note, run_unordered
 from oclgen.support.progress import Progress
 
 POLICY, SEARCH = METHODS = ("best-of-n", "oclgen")
@@ -55,7 +55,7 @@ def evaluate_one(job: EvaluationJob) -> EvaluationResult:
 
 
 def evaluate(
-    path: Path, jobs: Sequence[EvaluationJob], workers: int, time_is_up: Callable[[], bool]
+    path: Path, jobs: Sequence[EvaluationJob], workers: Workers, time_is_up: Callable[[], bool]
 ) -> list[EvaluationResult]:
     """Do the jobs that have no line in the file yet, as long as there is time but one problem at least; all results."""
     done = [EvaluationResult(**line) for line in read_json_lines(path)]
@@ -70,10 +70,10 @@ def evaluate(
 
     progress = Progress(len(jobs), len(done), "problem")
     with JsonLines(path) as lines:
-        for result in run_unordered(evaluate_one, in_time(), min(workers, max(1, len(left)))):
+        for result in run_unordered(evaluate_one, in_time(), at_most(workers, len(left))):
             lines.append(asdict(result))
             done.append(result)
-            progress.show(len(done))
+            progress.show(len(done), progress_note(workers))
     progress.close()
     return done
 

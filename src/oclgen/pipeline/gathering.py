@@ -22,6 +22,7 @@ from oclgen.pipeline.clock import Clock
 from oclgen.pipeline.source import Say, readable_problems
 from oclgen.search.anytime import Ending
 from oclgen.support.files import read_json, write_json
+from oclgen.support.parallel import Workers, progress_note
 from oclgen.support.progress import Progress
 from oclgen.support.settings import format_duration
 
@@ -63,7 +64,7 @@ class Plans:
         return Counter(self._splits.values())
 
 
-def gather(name: str, work: Path, clock: Clock, seconds: float, seed: int, workers: int, say: Say) -> Plans:
+def gather(name: str, work: Path, clock: Clock, seconds: float, seed: int, workers: Workers, say: Say) -> Plans:
     """Ask the teacher until there are no more problems or its time is over; then divide what is solved."""
     if not (work / "splits.json").exists():
         ask_teacher(name, work, clock, seconds, seed, workers, say)
@@ -86,7 +87,7 @@ def training_rows(train: list[Row], validation: list[Row]) -> Iterator[Row]:
         yield from (replace(row, split=VAL) for row in validation)
 
 
-def ask_teacher(name: str, work: Path, clock: Clock, seconds: float, seed: int, workers: int, say: Say) -> None:
+def ask_teacher(name: str, work: Path, clock: Clock, seconds: float, seed: int, workers: Workers, say: Say) -> None:
     source = readable_problems(name, seed, say)
     data = work / "data"
     limit = min(MOST_LIMIT, max(LEAST_LIMIT, seconds / 10))
@@ -100,7 +101,8 @@ def ask_teacher(name: str, work: Path, clock: Clock, seconds: float, seed: int, 
         tally = next(tallies)
         progress = Progress(tally.total, tally.done, "problem")
         for tally in tallies:
-            progress.show(tally.done, f"{tally.failed} failed, at most {format_duration(end - clock.spent)}")
+            at_most = f"at most {format_duration(end - clock.spent)}"
+            progress.show(tally.done, progress_note(workers, f"{tally.failed} failed", at_most))
             enough = tally.solved >= LEAST_SOLVED or tally.solved + tally.failed >= LEAST_TRIED
             if clock.spent > end and enough:
                 break

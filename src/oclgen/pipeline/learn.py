@@ -22,6 +22,7 @@ from oclgen.pipeline.loops import Improver
 from oclgen.pipeline.sizes import training_settings
 from oclgen.pipeline.source import Say
 from oclgen.support.files import locked, read_json, write_json
+from oclgen.support.parallel import Workers, worker_count
 from oclgen.support.settings import format_duration
 
 MOST_SECONDS, LEAST_SECONDS = 10.0, 1.0
@@ -38,7 +39,7 @@ class LearnRequest:
     name: str
     out: Path
     seconds: float
-    workers: int
+    workers: Workers
     seed: int
     begun: float = 0.0
     """Seconds that the process had been running before: they count, too."""
@@ -156,7 +157,8 @@ def seconds_each(request: LearnRequest, clock: Clock, problems: int) -> float:
     """The same after an interruption."""
     path = request.work / "evaluation.json"
     if not path.exists() or not (request.work / "evaluation.jsonl").exists():
-        budget = clock.left * request.workers / (len(METHODS) * problems + AHEAD * request.workers)
+        workers = worker_count(request.workers)
+        budget = clock.left * workers / (len(METHODS) * problems + AHEAD * workers)
         write_json(path, {"seconds": round(min(MOST_SECONDS, max(LEAST_SECONDS, budget)), 1)})
     return float(read_json(path)["seconds"])
 

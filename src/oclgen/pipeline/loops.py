@@ -31,7 +31,7 @@ from oclgen.pipeline.sizes import finetuning_settings
 from oclgen.pipeline.source import Say
 from oclgen.search.anytime import Ending
 from oclgen.support.files import JsonLines, read_json, read_json_lines, write_json
-from oclgen.support.parallel import run_unordered
+from oclgen.support.parallel import Workers, progress_note, run_unordered, worker_count
 from oclgen.support.progress import Progress
 from oclgen.support.settings import format_duration
 
@@ -52,7 +52,7 @@ class Improver:
     work: Path
     plans: Plans
     clock: Clock
-    workers: int
+    workers: Workers
     seed: int
     say: Say
 
@@ -114,7 +114,7 @@ class Improver:
         path, rows = self.folder(number) / "searches.jsonl", self.problems(number)
         known = {line["problem"] for line in read_json_lines(path)}
         left = [row for row in rows if row.id not in known]
-        limit = min(MOST_SECONDS, max(LEAST_SECONDS, seconds * self.workers / len(rows)))
+        limit = min(MOST_SECONDS, max(LEAST_SECONDS, seconds * worker_count(self.workers) / len(rows)))
         end = self.clock.spent + seconds * len(left) / len(rows)
         searching = Searching(profile="extended", time_limit=f"{limit:.2f}s", memory_mb=MEMORY_MB)
 
@@ -128,7 +128,8 @@ class Improver:
         with JsonLines(path) as lines:
             for done, result in enumerate(run_unordered(search, jobs(), self.workers), len(known) + 1):
                 lines.append(asdict(result))
-                progress.show(done, f"at most {format_duration(end - self.clock.spent)}")
+                at_most = f"at most {format_duration(end - self.clock.spent)}"
+                progress.show(done, progress_note(self.workers, at_most))
         progress.close()
         found = [each for each in self.searches(number) if each.solved]
         better = sum(each.length < each.known for each in found)
@@ -180,7 +181,7 @@ class Improver:
         rows = self.plans.validation()
         limits = self.work / "choice.json"
         if not limits.exists():
-            limit = min(MOST_SECONDS, max(LEAST_SECONDS, seconds * self.workers / len(rows)))
+            limit = min(MOST_SECONDS, max(LEAST_SECONDS, seconds * worker_count(self.workers) / len(rows)))
             write_json(limits, {"seconds": round(limit, 2)})
         each = float(read_json(limits)["seconds"])
         jobs = [EvaluationJob(model, self.plans.data.domain_text, row, SEARCH, {}, each, self.seed) for row in rows]

@@ -1,8 +1,8 @@
-"""The one seam between work and workers: apply a function to jobs in several processes.
+"""The one seam between work and workers: apply a function to jobs, in processes of this machine or on a cluster.
 
-Jobs are taken one by one as workers become free, so an endless or lazy stream of jobs is fine, and results come
-as they are finished. Workers die with this process, however it ends, and this process notices a worker that
-dies. A cluster engine can stand behind the same signature.
+Jobs are taken as workers become free, so an endless or lazy stream of jobs is fine, and results come as they are
+finished. Workers die with this process, however it ends. A process that dies ends the run; a cluster runs its jobs
+again elsewhere (`oclgen.support.cluster`).
 """
 
 import multiprocessing
@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from oclgen.errors import OclgenError
 from oclgen.support.processes import die_with_parent
@@ -32,12 +32,53 @@ class WorkerDied(OclgenError):
     """A worker process ended in the middle of a job (killed, out of memory, a crash in native code)."""
 
 
-def run_unordered(function: Callable[[Job], Result], jobs: Iterable[Job], workers: int) -> Iterator[Result]:
-    """Results of `function` over `jobs` in the order they are finished; at most `AHEAD` jobs per worker in flight.
+class Cluster(Protocol):
+    """Workers on other machines."""
 
-    An exception of `function` is raised here, with a note that names its job. One worker means this process.
+    @property
+    def count(self) -> int:
+        """How many there are now."""
+
+    @property
+    def note(self) -> str:
+        """How far each machine is, for a line of progress."""
+
+    def run(self, function: Callable[[Job], Result], jobs: Iterator[Job]) -> Iterator[Result]:
+        """As `run_unordered`."""
+
+
+Workers = int | Cluster
+"""How many processes of this machine, or a cluster."""
+
+
+def worker_count(workers: Workers) -> int:
+    return workers if isinstance(workers, int) else workers.count
+
+
+def local_count(workers: Workers) -> int:
+    """Processes of this machine, for work that must stay here."""
+    return workers if isinstance(workers, int) else os.cpu_count() or 1
+
+
+def at_most(workers: Workers, jobs: int) -> Workers:
+    """No more processes than jobs."""
+    return min(workers, max(1, jobs)) if isinstance(workers, int) else workers
+
+
+def progress_note(workers: Workers, *notes: str) -> str:
+    """What follows the numbers in a line of progress."""
+    return ", ".join(filter(None, [*notes, "" if isinstance(workers, int) else workers.note]))
+
+
+def run_unordered(function: Callable[[Job], Result], jobs: Iterable[Job], workers: Workers) -> Iterator[Result]:
+    """Results of `function` over `jobs` in the order they are finished; a few jobs per worker are in flight.
+
+    An exception of `function` is raised here, with a note that names its job. One process means this process.
     `function`, jobs and results must be picklable.
     """
+    if not isinstance(workers, int):
+        yield from workers.run(function, iter(jobs))
+        return
     if workers > 1:
         yield from run_in_processes(function, iter(jobs), workers)
         return

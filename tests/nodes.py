@@ -5,13 +5,15 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from oclgen.support.cluster import RayCluster
 
 COUNT = 2
 """Nodes that work, with one core each; the driver's own has none."""
+STARTS = 3
+"""Attempts to start a node."""
 QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
 """So that a dead node is noticed within seconds."""
 TOKEN = uuid.uuid4().hex
@@ -34,16 +36,23 @@ class Nodes:
     def complete(self) -> None:
         """Put new nodes in the place of killed ones."""
         while len(self.working) < COUNT:
-            node = self.cluster.add_node(num_cpus=1)
+            node = self.new_node()
             self.working[node.node_id] = node
+
+    def new_node(self) -> Any:
+        """Ray gives a node 30 s to start, which a busy machine may need."""
+        for _ in range(STARTS - 1):
+            with suppress(Exception):
+                return self.cluster.add_node(num_cpus=1)
+        return self.cluster.add_node(num_cpus=1)
 
     def kill_first(self, cluster: RayCluster) -> bool:
         """Kill the first node that has finished anything, without farewell, as when a machine loses its power. It has
         more to do at that moment, and others must do that."""
-        if len(self.working) < COUNT or not cluster.finished:
+        found = [node for _, node in cluster.finished if node in self.working]
+        if len(self.working) < COUNT or not found:
             return False
-        (_, node), *_ = cluster.finished
-        self.kill(node)
+        self.kill(found[0])
         return True
 
     def kill(self, node: str) -> None:

@@ -236,7 +236,7 @@ def joined(address: str, limit: int | None = None) -> Iterator[RayCluster]:
             start_or_join(limit)
         else:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except Exception as error:  # Ray raises bare ones, for instance where a node starts too slowly
         raise InputError(f"no Ray cluster at {address}: {one_line(error)}") from None
     if threading.current_thread() is threading.main_thread():  # Ray has put a handler there that ends at once
         signal.signal(signal.SIGTERM, on_term if callable(on_term) else leave)

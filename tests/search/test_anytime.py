@@ -128,3 +128,25 @@ def test_a_limit_reached_before_the_search_has_exit_codes_of_its_own() -> None:
     assert codes.pop(Ending.TIME) is ExitCode.OUT_OF_TIME_BEFORE_SEARCH
     assert codes.pop(Ending.MEMORY) is ExitCode.OUT_OF_MEMORY_BEFORE_SEARCH
     assert set(codes.values()) == {ExitCode.UNSOLVED_INCOMPLETE}
+
+
+def test_at_the_memory_limit_a_budget_asks_once_for_room() -> None:
+    budget = Budget(memory_bytes=1)
+    asked = []
+
+    def make_room() -> None:
+        asked.append(1)
+        budget.memory_bytes = 1 << 50
+
+    budget.make_room = make_room
+    assert not budget.exhausted()
+    budget.memory_bytes, budget._next_memory_check = 1, 0.0
+    assert budget.exhausted()
+    assert budget.ending is Ending.MEMORY
+    assert asked == [1]
+
+
+def test_counters_of_several_searches_add_up() -> None:
+    counters = Counters(iterations=2, tokens=1)
+    counters.add(Counters(iterations=3, rollouts=4).as_dict())
+    assert counters == Counters(iterations=5, rollouts=4, tokens=1)

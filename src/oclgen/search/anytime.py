@@ -5,7 +5,7 @@ runs it to the end and records the result.
 """
 
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 
@@ -47,6 +47,11 @@ class Counters:
     def as_dict(self) -> dict[str, int]:
         return asdict(self)
 
+    def add(self, others: Mapping[str, int]) -> None:
+        """Add what another search of the same run did."""
+        for name, count in others.items():
+            setattr(self, name, getattr(self, name) + count)
+
 
 class Budget:
     """Limits on iterations, seconds and memory. Searches check it between steps and inside long model calls.
@@ -67,6 +72,8 @@ class Budget:
         self.started = time.monotonic() if started is None else started
         self.ending: Ending | None = None
         self.search_started: float | None = None
+        self.make_room: Callable[[], None] | None = None
+        """Called once, at the memory limit; it may raise the limit by ending what uses the rest."""
         self._process = psutil.Process()
         self._next_memory_check = 0.0
 
@@ -104,7 +111,11 @@ class Budget:
         if self.memory_bytes is None or now < self._next_memory_check:
             return False
         self._next_memory_check = now + MEMORY_CHECK_SECONDS
-        return bool(self._process.memory_info().rss >= self.memory_bytes)
+        used = self._process.memory_info().rss
+        if used >= self.memory_bytes and self.make_room is not None:
+            make_room, self.make_room = self.make_room, None
+            make_room()
+        return bool(used >= self.memory_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from oclgen.interfaces import FactTask, Plan
 from oclgen.search.anytime import Counters
 from oclgen.search.context import SearchContext, Trajectory
 from oclgen.search.extensions.elimination import eliminate_actions
+from oclgen.search.extensions.exchange import Exchange
 from oclgen.search.extensions.facts import KnownStates
 from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import Helps, RolloutHelps
@@ -16,10 +17,13 @@ from oclgen.search.trajectories import add_plan, add_trajectory
 
 
 class Incumbent:
-    """The best plan reported so far, known by its length."""
+    """The best plan reported so far, known by its length. With an `exchange` other searches have part in it."""
 
-    def __init__(self, graph: SearchGraph, context: SearchContext, settings: Helps) -> None:
+    def __init__(
+        self, graph: SearchGraph, context: SearchContext, settings: Helps, exchange: Exchange | None = None
+    ) -> None:
         self.length: int | None = None
+        self._exchange = exchange
         self._graph = graph
         self._context = context
         self._eliminate = settings.eliminate
@@ -28,11 +32,19 @@ class Incumbent:
         self._known = KnownStates(task, graph) if isinstance(task, FactTask) and task.follows_facts else None
 
     def improvements(self) -> Iterator[Plan]:
-        """Yield the graph's best plan if it is shorter than the incumbent, and every shorter plan made from it."""
+        """Yield the graph's best plan if it is shorter than the incumbent, and every shorter plan made from it.
+
+        A plan of another search enters the graph first: its states become open nodes like any others.
+        """
         graph = self._graph
+        if self._exchange is not None and (foreign := self._exchange.take()) is not None:
+            add_plan(graph, self._context.task, foreign)
         while graph.best_length is not None and (self.length is None or graph.best_length < self.length):
             self.length = graph.best_length
-            yield graph.get_best_plan()
+            plan = graph.get_best_plan()
+            if self._exchange is not None:
+                self._exchange.post(plan)
+            yield plan
             if self._eliminate:
                 add_reduced_plan(graph, self._context)
             if self._shortcut:

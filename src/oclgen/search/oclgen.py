@@ -18,6 +18,7 @@ from oclgen.interfaces import Heuristic, Plan, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
 from oclgen.search.context import SearchContext, Trajectory, Workers
 from oclgen.search.extensions.chaining import chained_batches, retry_chaining
+from oclgen.search.extensions.exchange import Exchange
 from oclgen.search.extensions.pruning import horizon, sample_rollouts
 from oclgen.search.graph import ROOT, Order, SearchGraph
 from oclgen.search.incumbent import Incumbent
@@ -44,12 +45,13 @@ def oclgen_search(
     observer: Callable[[SearchGraph], None] | None = None,
     start: Plan = (),
     workers: Workers | None = None,
+    exchange: Exchange | None = None,
 ) -> Search:
     """Algorithm 1. Yields each shorter plan; ends with the budget, or when no shorter plan can exist.
 
     `observer` gets the graph when it holds the initial state only; it may read the graph once the search has ended.
     `start` is a known plan: its states are in the graph before the first rollout (ours). `workers` let the nodes of an
-    iteration grow at the same time (ours).
+    iteration grow at the same time (ours). `exchange` shares plans with other searches of the same task (ours).
     """
     context = SearchContext(task, policy, heuristic, budget, rng, counters, workers)
     order: Order = "f" if settings.depth_selection == "none" else "depth"
@@ -61,7 +63,7 @@ def oclgen_search(
         return Ending.EXHAUSTED
     for h in context.estimate([task.initial_state]).values():
         graph.revalue(ROOT, h, evaluated=True)
-    incumbent = Incumbent(graph, context, settings)
+    incumbent = Incumbent(graph, context, settings, exchange)
     add_plan(graph, task, start)
     yield from incumbent.improvements()
     for _ in initial_rollouts(graph, context, settings):
@@ -80,6 +82,7 @@ def oclgen_search(
         yield from incumbent.improvements()
         for _ in retry_chaining(graph, context, settings):
             yield from incumbent.improvements()
+    yield from incumbent.improvements()  # other searches may have posted plans during the last iteration
     assert budget.ending is not None
     return budget.ending
 

@@ -42,7 +42,9 @@ class Tried:
 def try_policy(trial: Trial) -> Tried:
     """One batch of samples. A problem that the model's vocabulary cannot express counts as unsolved."""
     row, asked = trial.row, trial.best_of_n
-    settings = {"samples": asked.samples, "links": asked.links, **asked.settings}
+    links = {} if asked.links is None else {"links": asked.links}
+    alone = {"eliminate": False, "shortcut": False}  # the plans are to be the policy's own
+    settings = {"samples": asked.samples, **links, **alone, **asked.settings}
     attempt = Attempt(trial.domain_text, row.problem, "best-of-n", trial.model, asked.profile, settings)
     result = run_attempt(replace(attempt, iterations=1, seed=trial.seed))
     length = None if result is None or result.plan is None else len(result.plan)

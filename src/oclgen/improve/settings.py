@@ -112,13 +112,14 @@ class BestOfN:
     """After each iteration the policy alone is tried on the test problems (tab:improvement_loop)."""
 
     samples: int = 10
-    links: int = 1
+    links: int | None = None  # rollouts chained into one; None = as the profile has it
     profile: str = "paper"
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         require(self.profile in PROFILES, f"evaluation.profile must be one of {', '.join(PROFILES)}")
-        require(min(self.samples, self.links) > 0, "evaluation: samples and links must be > 0")
+        links = 1 if self.links is None else self.links
+        require(min(self.samples, links) > 0, "evaluation: samples and links must be > 0")
 
 
 @dataclass(frozen=True, slots=True)

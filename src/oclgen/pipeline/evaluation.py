@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 from oclgen.data.attempts import Attempt, run_attempt
 from oclgen.data.dataset import Row
@@ -22,7 +21,6 @@ class EvaluationJob:
     domain_text: str
     row: Row
     method: str
-    settings: Mapping[str, Any]
     seconds: float
     seed: int
 
@@ -44,7 +42,6 @@ def evaluate_one(job: EvaluationJob) -> EvaluationResult:
         row.problem,
         job.method,
         job.model,
-        settings=job.settings,
         seconds=job.seconds,
         memory_bytes=MEMORY_LIMIT,
         seed=job.seed,

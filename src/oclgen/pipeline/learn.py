@@ -15,7 +15,7 @@ from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.train import train
 from oclgen.pipeline.clock import TEACHER, Clock, TimePlan
 from oclgen.pipeline.diagnosis import Evidence, diagnose, validation_losses
-from oclgen.pipeline.evaluation import METHODS, POLICY, EvaluationJob, EvaluationResult, evaluate, table
+from oclgen.pipeline.evaluation import METHODS, EvaluationJob, EvaluationResult, evaluate, table
 from oclgen.pipeline.gathering import Plans, gather
 from oclgen.pipeline.installing import install, make_model
 from oclgen.pipeline.loops import Improver
@@ -137,10 +137,8 @@ def report(request: LearnRequest, clock: Clock, plans: Plans) -> Iterator[str]:
     """Solve the problems held out and tell how it went; also kept in summary.json."""
     rows = plans.held_out()
     seconds = seconds_each(request, clock, len(rows))
-    window = read_settings(request.training / "settings.json").data.window
-    links = {POLICY: {"links": 1 + 2 * max(row.length for row in rows) // window}}
     jobs = [
-        EvaluationJob(request.out, plans.data.domain_text, row, method, links.get(method, {}), seconds, request.seed)
+        EvaluationJob(request.out, plans.data.domain_text, row, method, seconds, request.seed)
         for row in rows
         for method in METHODS
     ]

@@ -184,5 +184,5 @@ class Improver:
             limit = min(MOST_SECONDS, max(LEAST_SECONDS, seconds * worker_count(self.workers) / len(rows)))
             write_json(limits, {"seconds": round(limit, 2)})
         each = float(read_json(limits)["seconds"])
-        jobs = [EvaluationJob(model, self.plans.data.domain_text, row, SEARCH, {}, each, self.seed) for row in rows]
+        jobs = [EvaluationJob(model, self.plans.data.domain_text, row, SEARCH, each, self.seed) for row in rows]
         return Score.of(evaluate(path, jobs, self.workers, lambda: False))

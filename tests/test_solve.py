@@ -89,7 +89,7 @@ def test_improving_plans_hands_out_each_plan_and_then_says_why_it_ended(
     best = (("pickup", "a"), ("stack", "a", "b"))
     longer = (("pickup", "a"), ("putdown", "a"), *best)
 
-    def two_plans(*_: Any) -> Search:
+    def two_plans(*_: Any, **__: Any) -> Search:
         yield longer
         yield best
         return Ending.ITERATIONS
@@ -119,7 +119,7 @@ def test_solve_may_run_in_several_threads(model: Path) -> None:
 
 
 def test_an_invalid_plan_of_a_search_is_a_loud_internal_error(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(*_: Any) -> Search:
+    def wrong(*_: Any, **__: Any) -> Search:
         yield (("pickup", "b1"), ("pickup", "b1"))
         return Ending.COMPLETED
 

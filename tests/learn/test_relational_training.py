@@ -100,7 +100,7 @@ def test_what_a_run_exports_writes_plans_and_is_a_start_for_another(data: Path, 
 @pytest.mark.parametrize(
     ("override", "words"),
     [
-        ("model.encoding=words", "relational together"),
+        ("model.encoding=words", "must be relational"),
         ("model.max_plan=0", "needs model.max_plan"),
         ("data.window=0", "needs data.window"),
     ],

@@ -46,7 +46,7 @@ def test_a_wrong_type_is_refused(tmp_path: Path) -> None:
     [
         ("model.heads=3", "multiple of model.heads"),
         ("model.max_plan=0", "a policy needs model.max_plan"),
-        ("model.encoding=relational", "model.encoding of a policy must be words"),
+        ("model.encoding=relational", "model.encoding of a policy model must be words"),
         ("model.encoding=letters", "model.encoding must be one of relational, words"),
         ("kind=heuristic", "a heuristic needs model.max_cost"),
         ("data.batch_tokens=5", "batch_examples or batch_tokens"),

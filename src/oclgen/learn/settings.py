@@ -165,7 +165,7 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         encoding = encoding_of(self.kind)
-        require(self.model.encoding == encoding.name, f"model.encoding of a {self.kind} must be {encoding.name}")
+        require(self.model.encoding == encoding.name, f"model.encoding of a {self.kind} model must be {encoding.name}")
         limit = "max_cost" if self.kind == "heuristic" else "max_plan"
         require(getattr(self.model, limit) > 0, f"a {self.kind} needs model.{limit}")
         require(encoding != RELATIONAL or self.data.window > 0, "a relational model needs data.window")

@@ -15,7 +15,9 @@ SOURCE = Path(__file__).parent.parent / "src" / "oclgen"
 FOUNDATION = {"errors", "interfaces"}
 TASKS = FOUNDATION | {"support", "pddl", "domains"}
 MODELS = TASKS | {"encoding", "checkpoint", "relational_checkpoint", "inference"}
-SOLVING = TASKS | {"search", "classical", "model_folders", "loaded_model", "shorten", "method_choice", "planner"}
+SOLVING = TASKS | {
+    *("search", "search_group", "classical", "model_folders", "loaded_model", "shorten", "method_choice", "planner")
+}
 TRAINING = SOLVING | MODELS | {"data", "learn"}
 ALLOWED = {
     "errors": set(),
@@ -33,7 +35,9 @@ ALLOWED = {
     "loaded_model": MODELS | {"model_folders"},
     "shorten": TASKS | {"search", "classical"},
     "method_choice": TASKS | {"search", "classical", "model_folders"},
+    "search_group": FOUNDATION | {"search"},
     "planner": SOLVING,
+    "search_member": SOLVING,
     "output": FOUNDATION | {"support", "pddl", "search"},
     "search_dump": FOUNDATION | {"search"},
     "solve_process": SOLVING | {"output", "search_dump"},
@@ -52,7 +56,13 @@ ALLOWED = {
     "__init__": {"planner", "loaded_model"},
 }
 """Every layer, from the bottom to the top, with the layers that it may import."""
-BY_NAME = {("inference", "learn"), ("bench", "__main__"), ("mcp_server", "__main__"), ("serve", "__main__")}
+BY_NAME = {
+    ("search_group", "search_member"),
+    ("inference", "learn"),
+    ("bench", "__main__"),
+    ("mcp_server", "__main__"),
+    ("serve", "__main__"),
+}
 """Layers above that are used at run time only: the engine on torch, if it is asked for, and `oclgen solve` as a child
 process."""
 TORCH = {"torch", "transformers", "accelerate"}

@@ -9,7 +9,7 @@ of `Search`, and no plan leaves before the independent validator has replayed it
 
 import random
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -29,8 +29,10 @@ from oclgen.pddl.validate import Validator
 from oclgen.search import METHODS as LEARNED
 from oclgen.search import Method
 from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult, run
+from oclgen.search.extensions.exchange import Exchange
 from oclgen.search.graph import SearchGraph
 from oclgen.search.settings import PROFILES, OclgenSettings, Settings
+from oclgen.search_group import affordable_searches, searching_together
 from oclgen.shorten.given import beginning_with
 from oclgen.support.settings import check_values
 
@@ -39,6 +41,7 @@ REPLANNERS = ("lama", "bfs")
 """Classical methods that can shorten a given plan part by part."""
 
 Observer = Callable[[Task, SearchGraph], None]
+Share = Callable[[], AbstractContextManager[Exchange | None]]
 
 
 def solve(
@@ -54,18 +57,20 @@ def solve(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int = 1,
+    searches: int = 1,
 ) -> SearchResult:
     """Search until a limit is reached; return the best plan with the trace of its improvements.
 
     `domain` and `problem` are paths or PDDL texts; `memory_limit` is in bytes; `model` is a folder made by
     `oclgen learn`, or such a folder loaded once for many calls (`LoadedModel`); by default it is the shipped model
     for this domain; `settings` overrides single search settings of the profile; `threads` are those of the engine that
-    runs a relational model. Without `method` OCLGen serves where there is a model, else a classical planner.
+    runs a relational model; with `searches` above 1, OCLGen searches that many times at once, in processes that share
+    their best plan. Without `method` OCLGen serves where there is a model, else a classical planner.
     """
     budget, counters = Budget(time_limit, iterations, memory_limit), Counters()
     settings = with_threads(settings, threads)
     prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
-    return run(prepared.plans(budget, counters, seed), budget, counters)
+    return run(prepared.plans(budget, counters, seed, searches=searches), budget, counters)
 
 
 def improving_plans(
@@ -81,12 +86,13 @@ def improving_plans(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int = 1,
+    searches: int = 1,
 ) -> Search:
     """Like `solve`, but hands out each plan the moment it is found; returns why the search ended."""
     budget = Budget(time_limit, iterations, memory_limit)
     settings = with_threads(settings, threads)
     prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
-    return prepared.plans(budget, Counters(), seed)
+    return prepared.plans(budget, Counters(), seed, searches=searches)
 
 
 @dataclass(frozen=True)
@@ -118,20 +124,19 @@ class Prepared:
         seed: int = 0,
         observer: Observer | None = None,
         start: Plan | None = None,
+        searches: int = 1,
     ) -> Search:
         """Improving plans, each replayed by the validator before it is handed out.
 
         `observer`, for method oclgen only, is given the task and the graph, to look at when the search has ended.
-        `start` is a plan that the user has: it comes out first, then only shorter ones.
+        `start` is a plan that the user has: it comes out first, then only shorter ones. `searches` above 1, for method
+        oclgen only, run in processes of their own and share their plans.
         """
         validator = Validator.of(self.info)
         if start is not None:
             refuse_invalid(start, validator)
-        if self.method in CLASSICAL:
-            plans = self._classical(budget, counters, start)
-        else:
-            plans = self._learned(budget, counters, seed, observer, start)
-        with closing(plans):
+        share = self._sharing(budget, counters, seed, searches)
+        with closing(self.unchecked_plans(budget, counters, seed, observer, start, share)) as plans:
             while True:
                 try:
                     plan = next(plans)
@@ -140,6 +145,35 @@ class Prepared:
                     return ending
                 self._check(plan, validator)
                 yield plan
+
+    def unchecked_plans(
+        self,
+        budget: Budget,
+        counters: Counters,
+        seed: int = 0,
+        observer: Observer | None = None,
+        start: Plan | None = None,
+        share: Share = nullcontext,
+    ) -> Search:
+        """Improving plans as the method finds them; `share` surrounds the search of method oclgen."""
+        if self.method in CLASSICAL:
+            return self._classical(budget, counters, start)
+        return self._learned(budget, counters, seed, observer, start, share)
+
+    def _sharing(self, budget: Budget, counters: Counters, seed: int, searches: int) -> Share:
+        if searches < 1 or (searches > 1 and self.method != "oclgen"):
+            raise InputError(f"method {self.method} cannot run {searches} searches; several are for oclgen")
+        searches = affordable_searches(searches, budget.memory_bytes)
+        if searches == 1:
+            return nullcontext
+        assert self.model is not None
+        job = {
+            "domain": self.domain_source.text,
+            "problem": self.problem_source.text,
+            "model": str(self.model.folder),
+            "settings": self.settings,
+        }
+        return partial(searching_together, job, seed, searches, budget, counters)
 
     def _check(self, plan: Plan, validator: Validator) -> None:
         verdict = validator.check(plan)
@@ -162,7 +196,13 @@ class Prepared:
         return plans if start is None else beginning_with(start, plans)
 
     def _learned(
-        self, budget: Budget, counters: Counters, seed: int, observer: Observer | None, start: Plan | None
+        self,
+        budget: Budget,
+        counters: Counters,
+        seed: int,
+        observer: Observer | None,
+        start: Plan | None,
+        share: Share,
     ) -> Search:
         from oclgen.pddl.task import PddlTask
 
@@ -179,13 +219,16 @@ class Prepared:
         more: dict[str, Any] = {} if observer is None else {"observer": partial(observer, task)}
         if start is not None and self.method == "oclgen":
             more["start"] = start
-        if self.method == "oclgen":
-            more["workers"] = getattr(policy, "workers", None)
-        plans = method.search(*arguments, **more)
-        try:
-            return (yield from plans if start is None else beginning_with(start, plans))
-        finally:
-            counters.tokens = policy.tokens if policy is not None else 0
+        if self.method == "oclgen" and (workers := getattr(policy, "workers", None)) is not None:
+            more["workers"] = workers
+        with share() as exchange:
+            if exchange is not None:
+                more["exchange"] = exchange
+            plans = method.search(*arguments, **more)
+            try:
+                return (yield from plans if start is None else beginning_with(start, plans))
+            finally:
+                counters.tokens = policy.tokens if policy is not None else 0
 
 
 def with_threads(settings: Mapping[str, Any] | None, threads: int) -> dict[str, Any]:

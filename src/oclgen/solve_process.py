@@ -21,6 +21,7 @@ from oclgen.pddl.plan_file import read_plan
 from oclgen.planner import Prepared, is_anytime, prepare
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, exit_code, run
 from oclgen.search_dump import SearchDump
+from oclgen.search_group import affordable_searches
 from oclgen.support.files import write_json
 from oclgen.support.provenance import versions
 
@@ -50,6 +51,8 @@ class SolveRequest:
     json_file: Path | None
     plan: Path | None = None
     """A plan to start from."""
+    searches: int = 1
+    """At once, for method oclgen; the others are in processes of their own."""
     search_tree_dump: str | None = None
     """Where VS Code's search debugger listens."""
 
@@ -84,6 +87,7 @@ class SolveRun:
         self.plan: Plan | None = None
         self.trace: list[tuple[float, int]] = []
         self.prepared: Prepared | None = None
+        self.searches = 1
         self.signal: int | None = None
         self.finished = threading.Lock()
 
@@ -105,7 +109,10 @@ class SolveRun:
             if self.dump is not None and prepared.method != "oclgen":
                 raise InputError(f"--search-tree-dump needs method oclgen, not {prepared.method}")
             observer = None if self.dump is None else self.dump.watch
-            plans = prepared.plans(self.budget, self.counters, request.random_seed, observer, self.start)
+            self.searches = affordable_searches(request.searches, self.budget.memory_bytes)
+            plans = prepared.plans(
+                self.budget, self.counters, request.random_seed, observer, self.start, request.searches
+            )
             return run(plans, self.budget, self.counters, self.improve)
 
     def improve(self, plan: Plan) -> None:
@@ -152,6 +159,8 @@ class SolveRun:
             "model": str(prepared.model.folder) if prepared and prepared.model else None,
             "settings": prepared.settings if prepared else {},
             "seed": request.random_seed,
+            "searches": self.searches,
+            "threads": prepared.settings.get("threads", 1) if prepared else 1,
             "time_limit": request.overall_time_limit,
             "memory_limit": request.overall_memory_limit,
             "outcome": "unsolved" if self.plan is None else "solved",

@@ -41,6 +41,14 @@ from oclgen.errors import InputError
     show_default=True,
     help="Of the engine that runs a relational model on the CPU; the plans are the same.",
 )
+@click.option(
+    "--searches",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="OCLGen searches at once, each in a process with --threads of its own; they share their best plan. With more "
+    "than one, the plans depend on timing, also with --iterations.",
+)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one search setting; repeatable.")
 @parameters.plan_file()
 @click.option("--plan", type=click.Path(path_type=Path), help="Start from this plan; only shorter ones are looked for.")

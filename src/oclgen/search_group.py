@@ -25,8 +25,6 @@ from oclgen.interfaces import Plan
 from oclgen.search.anytime import Budget, Counters, Ending
 from oclgen.search.extensions.exchange import Exchange
 
-MOST_SEARCHES = 8
-"""By default; the user may ask for more."""
 START_SECONDS = 0.5
 """The children start this long after the search here, or soon after its first plan."""
 PROOF_SECONDS = 0.1
@@ -42,12 +40,6 @@ USUAL = {ending.value for ending in Ending} - {Ending.MEMORY.value}
 """Endings that are no loss."""
 
 log = logging.getLogger(__name__)
-
-
-def default_searches(threads: int) -> int:
-    """One for each core that this process may use, up to 8, or for each group of cores with several threads."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(MOST_SEARCHES, cores // threads))
 
 
 def affordable_searches(searches: int, memory: int | None) -> int:

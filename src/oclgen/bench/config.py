@@ -78,6 +78,8 @@ class RunSpec:
     time_limits: tuple[str, ...] = ("10s",)
     iterations: int = 0
     """Stop after this many search iterations; 0 means no such limit."""
+    searches: int = 1
+    """OCLGen searches at once. A run has one core, so they share it: for the machinery, not for timing."""
     seeds: int = 1
     """Random seeds 0, 1, ..."""
     sets: tuple[str, ...] = ("main",)

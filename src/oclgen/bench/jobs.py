@@ -101,6 +101,7 @@ def solve_job(
         "time_limit": parse_duration(limit),
         "memory_limit": memory_limit,
         "iterations": run.iterations or None,
+        **({"searches": run.searches} if run.searches != 1 else {}),
     }
     line: dict[str, Any] = {
         **identity,
@@ -123,7 +124,7 @@ def solve_command(
     command = [sys.executable, "-m", "oclgen", "solve", problem.domain_file, problem.problem_file]
     command += ["--method", run.method, "--profile", run.profile, "--random-seed", str(seed)]
     command += ["--overall-time-limit", f"{limit}s", "--overall-memory-limit", f"{memory_limit >> 10}K"]
-    command += ["--plan-file", "plan", "--json", RESULT_NAME]
+    command += ["--plan-file", "plan", "--json", RESULT_NAME, "--searches", str(run.searches)]
     for setting in run.settings:
         command += ["--set", setting]
     if run.iterations:

@@ -17,7 +17,7 @@ from oclgen.inference import sampling
 from oclgen.inference.rollout import RolloutBuilder
 from oclgen.loaded_model import CountingPolicy, ModelUse, load_model
 from oclgen.model_folders import find_model
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.pddl.task import PddlTask
 
 PROBLEMS, SAMPLES, TOKENS = 5, 10, 50

@@ -24,9 +24,9 @@ from pathlib import Path
 from oclgen.cli import run
 from oclgen.domains import catalog
 from oclgen.errors import OclgenError
+from oclgen.pddl.checking.validate import Validator
 from oclgen.pddl.plan_file import format_plan, parse_plan
 from oclgen.pddl.task import PddlTask
-from oclgen.pddl.validate import Validator
 
 SILENCE = 10.0
 SMALL = {

@@ -43,7 +43,7 @@ from oclgen.data.examples.relational_store import RelationalStore, open_relation
 from oclgen.data.problems import Problems, problems
 from oclgen.data.teacher import TeacherJob, TeacherResult, TeacherSettings
 from oclgen.encoding.relational import schema_of
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.report import build, documents
 from tests.bench.records import LABELS, run, trace
 from tests.data.toy_data import make_dataset

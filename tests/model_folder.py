@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 from oclgen.checkpoint import Checkpoint
 from oclgen.domains import catalog
 from oclgen.encoding.vocabulary import build_vocabulary
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from tests.inference.words.models import random_checkpoint
 
 

@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 from oclgen.domains import catalog
 from oclgen.encoding.relational import schema_of
 from oclgen.inference.relational.encoded_states import RelationalModel, native_model
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.relational_checkpoint import RelationalSettings, load_relational, relational_shapes
 
 SIZES: dict[str, Any] = {

@@ -12,8 +12,8 @@ import pytest
 from oclgen import cli, planner, search
 from oclgen.classical import planners
 from oclgen.classical.fast_downward import LAMA_FIRST, FastDownward
-from oclgen.cli.data import command as data_command
-from oclgen.cli.solve import command as solve_command
+from oclgen.cli.learning.data import command as data_command
+from oclgen.cli.planning.solve import command as solve_command
 from oclgen.domains import catalog
 from oclgen.search.anytime import Ending, Search
 from oclgen.search.settings import Settings
@@ -102,5 +102,6 @@ def test_a_verb_is_a_file_with_a_command(verb: str) -> None:
 
 
 def test_every_file_of_the_command_line_is_a_listed_verb() -> None:
-    files = {path.stem for path in (ROOT / "src" / "oclgen" / "cli").glob("*.py")}
-    assert files - {"__init__", "parameters"} == {verb.replace("-", "_") for verb in cli.VERBS}
+    files = {(path.parent.name, path.stem) for path in (ROOT / "src" / "oclgen" / "cli").glob("*/*.py")}
+    listed = {(room, verb) for verb, (room, _) in cli.VERBS.items()}
+    assert {(room, name) for room, name in files if name != "__init__"} == listed

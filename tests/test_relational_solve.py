@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from oclgen import improving_plans, planner, solve, solve_process
-from oclgen.cli.solve import command as solve_command
+from oclgen.cli.planning.solve import command as solve_command
 from oclgen.errors import InputError
 from oclgen.loaded_model import LoadedModel, ModelUse
-from oclgen.pddl.validate import validate
+from oclgen.pddl.checking.validate import validate
 from oclgen.search import METHODS
 from oclgen.search.anytime import SearchResult
 from oclgen.solve_process import SolveRequest

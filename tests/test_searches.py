@@ -17,8 +17,8 @@ from oclgen import improving_plans, search_group, solve
 from oclgen.domains import catalog
 from oclgen.errors import InputError
 from oclgen.interfaces import Plan
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.validate import validate
 from oclgen.planner import prepare
 from oclgen.search.anytime import Budget, Counters
 from oclgen.search_group import SearchGroup, affordable_searches, member_seed

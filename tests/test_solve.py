@@ -21,8 +21,8 @@ from oclgen.cli import run as run_cli
 from oclgen.domains import catalog
 from oclgen.errors import ExitCode, InputError, InvalidPlanError, UnsupportedError
 from oclgen.output import PlanFiles
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import is_complete, parse_plan
-from oclgen.pddl.validate import validate
 from oclgen.search import METHODS
 from oclgen.search.anytime import Ending, Search, SearchResult
 from tests.model_folder import write_random_model

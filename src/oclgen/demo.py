@@ -7,9 +7,9 @@ from pathlib import Path
 from oclgen.domains import catalog
 from oclgen.interfaces import Plan
 from oclgen.model_folders import has_model
+from oclgen.pddl.checking.validate import Validator
 from oclgen.pddl.model import ProblemInfo
-from oclgen.pddl.problem import read_problem
-from oclgen.pddl.validate import Validator
+from oclgen.pddl.reading.problem import read_problem
 from oclgen.planner import prepare
 from oclgen.search.anytime import Budget, Counters
 

@@ -20,11 +20,11 @@ from oclgen import __version__
 from oclgen.domains import catalog
 from oclgen.errors import ExitCode, OclgenError, PddlError
 from oclgen.model_folders import has_model, model_domain, same_domain
-from oclgen.pddl.domain import parse_domain
+from oclgen.pddl.checking.validate import Validator
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.problem import parse_problem
-from oclgen.pddl.source import Source
-from oclgen.pddl.validate import Validator
+from oclgen.pddl.reading.domain import parse_domain
+from oclgen.pddl.reading.problem import parse_problem
+from oclgen.pddl.reading.source import Source
 
 DEFAULT_SECONDS = 4.0
 """Some clients give up after 5 s."""

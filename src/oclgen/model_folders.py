@@ -12,8 +12,8 @@ from typing import Any
 from oclgen.domains import catalog
 from oclgen.encoding.kinds import ENCODINGS, WORDS, EncodingKind
 from oclgen.errors import InputError
-from oclgen.pddl.domain import read_domain
 from oclgen.pddl.model import DomainInfo
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.support.settings import read_table
 
 PRETRAINED = Path(__file__).parent / "pretrained"

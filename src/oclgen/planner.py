@@ -21,11 +21,11 @@ from oclgen.interfaces import Plan, Task
 from oclgen.loaded_model import LoadedModel, ModelUse, load_model
 from oclgen.method_choice import choose_method
 from oclgen.model_folders import check_model, find_model, find_spec
-from oclgen.pddl.domain import parse_domain
+from oclgen.pddl.checking.validate import Validator
 from oclgen.pddl.model import ProblemInfo
-from oclgen.pddl.problem import parse_problem
-from oclgen.pddl.source import Source, source
-from oclgen.pddl.validate import Validator
+from oclgen.pddl.reading.domain import parse_domain
+from oclgen.pddl.reading.problem import parse_problem
+from oclgen.pddl.reading.source import Source, source
 from oclgen.search import METHODS as LEARNED
 from oclgen.search import Method
 from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult, run

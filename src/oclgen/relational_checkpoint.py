@@ -26,7 +26,7 @@ from oclgen.encoding.distances import FAR
 from oclgen.encoding.kinds import RELATIONAL, encoding_of
 from oclgen.encoding.relational import NOISE, Relation, Schema, schema_of
 from oclgen.errors import InputError
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 
 SIZES = ("width", "heads", "inner", "relation", "encoder_layers", "decoder_layers", "max_plan")
 LEAST_SCALE = 0.3

@@ -6,8 +6,8 @@ import pytest
 
 from oclgen.classical.planners import PLANNERS
 from oclgen.errors import UnsupportedError
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.task import PddlTask
-from oclgen.pddl.validate import validate
 from oclgen.search.anytime import Budget, Counters
 from oclgen.shorten.shorten import shorten
 from tests.pddl.adl_samples import DOMAINS, adl_sample, lift_problem

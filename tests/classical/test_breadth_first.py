@@ -8,7 +8,7 @@ import pytest
 
 from oclgen.classical import breadth_first
 from oclgen.domains import catalog
-from oclgen.pddl.validate import validate
+from oclgen.pddl.checking.validate import validate
 from oclgen.planner import solve
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, run
 

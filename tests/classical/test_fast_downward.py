@@ -15,7 +15,7 @@ from oclgen.classical.process import Process
 from oclgen.domains import catalog
 from oclgen.errors import ExitCode, PddlError, UnsupportedError
 from oclgen.interfaces import Plan
-from oclgen.pddl.validate import validate
+from oclgen.pddl.checking.validate import validate
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, exit_code, run
 
 SMALL = {

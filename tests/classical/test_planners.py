@@ -3,7 +3,7 @@
 import pytest
 
 from oclgen.classical.planners import OPTIMAL, PLANNERS, TEACHERS
-from oclgen.cli.data import command
+from oclgen.cli.learning.data import command
 from oclgen.domains import catalog
 from oclgen.planner import METHODS, is_anytime
 from oclgen.search.anytime import Budget, Counters, Ending, run

@@ -21,7 +21,7 @@ from oclgen.data.examples.words_store import WordsStore, open_store
 from oclgen.domains import catalog
 from oclgen.encoding import build_vocabulary
 from oclgen.encoding.relational import schema_of
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 
 PLANS_PER_EPOCH = 4096
 BATCHES = 20

@@ -13,7 +13,7 @@ from oclgen.data.examples.batches import Position, plans_of, segments
 from oclgen.data.examples.relational import RelationalBatchSettings, RelationalExamples
 from oclgen.data.examples.relational_store import open_relational_store
 from oclgen.encoding.relational import schema_of
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from tests.data.walked_data import walked_dataset
 
 

@@ -19,8 +19,8 @@ from oclgen.data.problems import Problems, problems
 from oclgen.data.teacher import TeacherJob, TeacherResult, TeacherSettings
 from oclgen.domains import catalog
 from oclgen.errors import InputError, OclgenError, PddlError
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.validate import validate
 
 TINY = ("blocks=3..5",)
 

@@ -15,7 +15,7 @@ from oclgen.data.examples.words_store import WordsStore, atom_row, build_store, 
 from oclgen.domains import catalog
 from oclgen.encoding import Binding, Vocabulary, build_vocabulary
 from oclgen.errors import InputError
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.pddl.task import PddlTask
 from tests.data.walked_data import solved_row
 

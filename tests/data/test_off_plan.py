@@ -11,9 +11,9 @@ from oclgen.cli import cli
 from oclgen.data import dataset
 from oclgen.data.off_plan import ID_STEP, OffPlanSettings, add_off_plan_states, walk_off_plan
 from oclgen.errors import InputError
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.task import PddlTask
-from oclgen.pddl.validate import validate
 from tests.data.toy_data import make_dataset
 
 FEW = OffPlanSettings(states=2, walk=3)

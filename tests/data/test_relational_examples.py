@@ -13,8 +13,8 @@ from oclgen.data.examples.relational_store import open_relational_store
 from oclgen.encoding.relational import ProblemGraph, schema_of
 from oclgen.errors import InputError
 from oclgen.interfaces import State
-from oclgen.pddl.domain import read_domain
 from oclgen.pddl.plan_file import parse_plan
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.pddl.task import PddlTask
 from tests.data.walked_data import walked_dataset, walked_row, written
 from tests.pddl.samples import DELIVERY, ERRAND, SMALL

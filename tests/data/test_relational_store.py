@@ -15,9 +15,9 @@ from oclgen.encoding.distances import FAR
 from oclgen.encoding.relational import GOAL, GOAL_MET, NEGATIVE_GOAL, NEGATIVE_GOAL_MET, STATE, schema_of
 from oclgen.errors import InputError, UnsupportedError
 from oclgen.interfaces import Atom
-from oclgen.pddl.domain import read_domain
 from oclgen.pddl.plan_file import format_plan
-from oclgen.pddl.problem import read_problem
+from oclgen.pddl.reading.domain import read_domain
+from oclgen.pddl.reading.problem import read_problem
 from tests.data.walked_data import walked_dataset, walked_rows, written
 from tests.pddl.samples import DELIVERY, ERRAND, ERRAND_PLAN, drawn
 

@@ -10,7 +10,7 @@ from oclgen.domains import catalog
 from oclgen.encoding import Binding, bind, build_vocabulary
 from oclgen.encoding.vocabulary import Symbol
 from oclgen.errors import ExitCode, UnsupportedError
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.pddl.task import PddlTask
 from tests.encoding.worlds import ENCODING, World, domain, worlds
 

@@ -11,7 +11,7 @@ from oclgen.domains import catalog
 from oclgen.encoding import Binding, Vocabulary, WordsEncoding, bind, build_vocabulary
 from oclgen.encoding.vocabulary import BEGIN, GOAL, NOT
 from oclgen.interfaces import Atom
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.pddl.task import PddlTask
 from tests.encoding.worlds import World, worlds
 

@@ -21,7 +21,7 @@ from oclgen.encoding.relational import (
     schema_of,
 )
 from oclgen.interfaces import Atom
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.pddl.task import PddlTask
 from tests.encoding.worlds import world
 

@@ -10,7 +10,7 @@ from oclgen.domains import catalog
 from oclgen.encoding import Vocabulary, build_vocabulary, pools_from_problems
 from oclgen.encoding.vocabulary import SPECIALS, expand
 from oclgen.errors import InputError
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from tests.encoding.worlds import ENCODING, World, domain, worlds
 
 

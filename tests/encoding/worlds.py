@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from oclgen.encoding import Binding, Vocabulary, build_vocabulary
 from oclgen.interfaces import Action, Atom
-from oclgen.pddl.conditions import ALWAYS, Effect, Literal
 from oclgen.pddl.model import DomainInfo, Operator, Signature
+from oclgen.pddl.reading.conditions import ALWAYS, Effect, Literal
 
 TYPES: dict[str, str | None] = {"object": None, "thing": "object", "small": "thing", "cell": "object"}
 ENCODING = {

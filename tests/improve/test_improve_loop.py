@@ -23,8 +23,8 @@ from oclgen.improve.loop import Finding, ImprovementLoop, StageProgress, improve
 from oclgen.improve.pool import choose
 from oclgen.improve.settings import ImproveSettings, ProblemSettings, read_settings
 from oclgen.improve.training_data import best_searches, kept_length
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.validate import validate
 from oclgen.planner import solve
 from oclgen.relational_checkpoint import load_relational
 from tests.improve.improving import CONFIGS, SMOKE, make_data, make_model, make_papers_model, tiny, tiny_overrides

@@ -9,7 +9,7 @@ from oclgen.domains import catalog
 from oclgen.encoding.vocabulary import Vocabulary, build_vocabulary
 from oclgen.inference.engine import BoolArray, FloatArray, IntArray
 from oclgen.interfaces import Action
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.pddl.task import PddlTask
 
 DOMAIN = catalog.load("blocksworld").domain_text

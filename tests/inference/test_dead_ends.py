@@ -12,7 +12,7 @@ from oclgen.inference.checkpoint_policy import checkpoint_policy
 from oclgen.inference.policy import ModelPolicy
 from oclgen.inference.rollout import DEAD, Grammar, offered
 from oclgen.interfaces import Rollout, State
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.pddl.task import PddlTask
 from tests.inference.words.models import random_checkpoint
 

@@ -16,8 +16,8 @@ from mcp.client.stdio import stdio_client
 
 from oclgen.domains import catalog
 from oclgen.mcp_server import DEFAULT_SECONDS, make_server
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.validate import validate
 from tests.integrations.test_shorten_command import FERRY, LONG, SHORTEST, TWO_CARS
 
 SPELLED = [f"({' '.join(action)})" for action in LONG]

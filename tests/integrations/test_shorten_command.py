@@ -10,8 +10,8 @@ import pytest
 from oclgen import method_choice
 from oclgen.domains import catalog
 from oclgen.errors import ExitCode
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import format_plan, parse_plan, read_plan
-from oclgen.pddl.validate import validate
 
 FERRY = """(define (domain small-ferry) (:predicates (at ?c ?l) (at-ferry ?l) (on ?c) (empty) (car ?c) (loc ?l))
 (:action sail :parameters (?a ?b) :precondition (and (loc ?a) (loc ?b) (at-ferry ?a))
@@ -109,7 +109,7 @@ def test_asking_for_oclgen_without_a_model_is_an_error(files: Path) -> None:
 
 
 def test_breadth_first_search_serves_where_fast_downward_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from oclgen.pddl.domain import read_domain
+    from oclgen.pddl.reading.domain import read_domain
 
     monkeypatch.setattr(method_choice, "is_installed", lambda: False)
     choice = method_choice.choose_method(read_domain(FERRY))
@@ -119,6 +119,6 @@ def test_breadth_first_search_serves_where_fast_downward_is_not_installed(monkey
 
 
 def test_a_shipped_domain_is_served_by_its_model() -> None:
-    from oclgen.pddl.domain import read_domain
+    from oclgen.pddl.reading.domain import read_domain
 
     assert method_choice.choose_method(read_domain(catalog.load("sokoban").domain_text)) == ("oclgen", None)

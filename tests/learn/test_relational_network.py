@@ -17,7 +17,7 @@ from oclgen.errors import InputError
 from oclgen.learn.export import Origin, export, load_weights, network_weights, ship
 from oclgen.learn.networks.objectives import cost_surprise, measure, to_tensors
 from oclgen.learn.networks.relational import RelationalNetwork
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.relational_checkpoint import RelationalSettings, load_relational
 from tests.data.walked_data import walked_dataset
 from tests.encoding.test_relational import Problem

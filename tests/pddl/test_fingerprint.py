@@ -8,10 +8,10 @@ import pytest
 
 from oclgen.domains import catalog
 from oclgen.interfaces import Atom
-from oclgen.pddl.conditions import Conjunction, Literal
 from oclgen.pddl.fingerprint import problem_fingerprint
 from oclgen.pddl.model import ProblemInfo
-from oclgen.pddl.problem import read_problem
+from oclgen.pddl.reading.conditions import Conjunction, Literal
+from oclgen.pddl.reading.problem import read_problem
 from tests.pddl.samples import SMALL, drawn
 
 

@@ -6,9 +6,9 @@ import random
 import pytest
 
 from oclgen.domains import catalog
-from oclgen.pddl import ground_count
-from oclgen.pddl.conditions import Literal, conjuncts
+from oclgen.pddl.compiling import ground_count
 from oclgen.pddl.model import Operator
+from oclgen.pddl.reading.conditions import Literal, conjuncts
 from oclgen.pddl.task import PddlTask
 from tests.pddl.random_domains import random_domain
 

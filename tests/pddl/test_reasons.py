@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from oclgen.interfaces import Plan
-from oclgen.pddl.conditions import Condition, Literal, negated
-from oclgen.pddl.evaluation import advance, holds
+from oclgen.pddl.checking.evaluation import advance, holds
+from oclgen.pddl.checking.reasons import needed
+from oclgen.pddl.checking.validate import Validator
 from oclgen.pddl.model import ProblemInfo
-from oclgen.pddl.reasons import needed
+from oclgen.pddl.reading.conditions import Condition, Literal, negated
 from oclgen.pddl.task import PddlTask
-from oclgen.pddl.validate import Validator
 from tests.pddl.adl_samples import SATCHEL
 from tests.pddl.random_adl import random_adl
 from tests.pddl.samples import random_walk

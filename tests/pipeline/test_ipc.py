@@ -12,8 +12,8 @@ import pytest
 
 from oclgen.cli import run as run_cli
 from oclgen.errors import InputError
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import read_plan
-from oclgen.pddl.validate import validate
 from oclgen.pipeline.knowledge import publish, unpack
 from tests.pipeline.users_folder import harbour, lamp
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from oclgen.cli import learn as cli_learn
 from oclgen.cli import run as run_cli
+from oclgen.cli.learning import learn as cli_learn
 from oclgen.pipeline import learn, loops, sizes
 from oclgen.planner import solve
 from oclgen.relational_checkpoint import load_relational

@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from oclgen.domains import catalog
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.validate import validate
 from oclgen.serve.settings import ServeSettings
 from tests.serve.serving import ended, events, fetch, serving, submit, until
 

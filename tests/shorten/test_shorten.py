@@ -6,12 +6,12 @@ from oclgen.classical.planners import PLANNERS
 from oclgen.domains import catalog
 from oclgen.errors import InputError
 from oclgen.interfaces import Plan
-from oclgen.pddl.conditions import Literal
-from oclgen.pddl.evaluation import advance
-from oclgen.pddl.problem import read_problem
-from oclgen.pddl.reasons import needed
+from oclgen.pddl.checking.evaluation import advance
+from oclgen.pddl.checking.reasons import needed
+from oclgen.pddl.checking.validate import validate
+from oclgen.pddl.reading.conditions import Literal
+from oclgen.pddl.reading.problem import read_problem
 from oclgen.pddl.task import PddlTask
-from oclgen.pddl.validate import validate
 from oclgen.planner import prepare
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, run
 from oclgen.search.graph import SearchGraph

@@ -19,7 +19,7 @@ from oclgen.bench.problems import BenchProblem, absolute, digest
 from oclgen.classical.planners import OPTIMAL, PLANNERS
 from oclgen.errors import InputError
 from oclgen.model_folders import encoding_kind, find_model
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.support.settings import parse_duration, parse_memory
 
 RESULT_NAME = "result.json"

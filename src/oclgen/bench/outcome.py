@@ -17,7 +17,7 @@ from oclgen.bench.jobs import RESULT_NAME, BenchJob
 from oclgen.bench.problems import BenchProblem
 from oclgen.bench.runner import FinishedChild, grace
 from oclgen.errors import ExitCode
-from oclgen.pddl.validate import validate
+from oclgen.pddl.checking.validate import validate
 
 FOUND = (ExitCode.SUCCESS, ExitCode.PLAN_THEN_OUT_OF_MEMORY, ExitCode.PLAN_THEN_OUT_OF_TIME,
          ExitCode.PLAN_THEN_OUT_OF_MEMORY_AND_TIME)  # fmt: skip

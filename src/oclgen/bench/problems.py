@@ -16,7 +16,7 @@ from oclgen.bench.config import ProblemSource
 from oclgen.domains import catalog
 from oclgen.errors import InputError
 from oclgen.pddl.fingerprint import problem_fingerprint
-from oclgen.pddl.problem import read_problem
+from oclgen.pddl.reading.problem import read_problem
 from oclgen.support.distinct import distinct
 from oclgen.support.files import read_json, write_json
 

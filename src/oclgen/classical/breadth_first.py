@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from oclgen.classical.process import Process, ending, improving
 from oclgen.interfaces import Plan
 from oclgen.pddl.plan_file import format_plan
-from oclgen.pddl.source import source
+from oclgen.pddl.reading.source import source
 from oclgen.search.anytime import Budget, Counters, Ending, Search
 from oclgen.support.processes import die_with_parent, limit_memory
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from oclgen.classical import fd_child
 from oclgen.classical.process import Process, ending, improving
-from oclgen.pddl.source import lines, source
+from oclgen.pddl.reading.source import lines, source
 from oclgen.search.anytime import Budget, Counters, Ending, Search
 
 PACKAGE = "up_fast_downward"

@@ -11,28 +11,29 @@ from oclgen import __version__
 from oclgen.errors import ExitCode, OclgenError
 
 VERBS = {
-    "demo": "See it work on one problem of each domain.",
-    "solve": "Find a plan and keep shortening it until the time is up.",
-    "shorten": "Make a plan shorter that you already have.",
-    "validate": "Check a plan step by step with an independent validator.",
-    "mcp": "Serve an agent by the Model Context Protocol.",
-    "generate": "Draw problems of a domain from its distribution.",
-    "data": "Make a data set of solved problems for training.",
-    "detours": "Add states beside its plans to a data set.",
-    "optima": "Prove optimal plan lengths for a folder or a data set.",
-    "train": "Train a policy or a heuristic on a data set.",
-    "improve": "Make a model better: search, learn from the plans found, repeat.",
-    "learn": "From a folder with a domain and problems to a ready model.",
-    "ipc": "The two programs of the IPC's learning track.",
-    "bench": "Run methods on problems as a config declares; one record per run.",
-    "merge": "Join the parts of a benchmark or a data set that was made in parts.",
-    "serve": "A page and web services for editors: watch plans get shorter.",
-    "report": "Tables and figures from a benchmark's records.",
+    "demo": ("planning", "See it work on one problem of each domain."),
+    "solve": ("planning", "Find a plan and keep shortening it until the time is up."),
+    "shorten": ("planning", "Make a plan shorter that you already have."),
+    "validate": ("planning", "Check a plan step by step with an independent validator."),
+    "mcp": ("planning", "Serve an agent by the Model Context Protocol."),
+    "generate": ("planning", "Draw problems of a domain from its distribution."),
+    "data": ("learning", "Make a data set of solved problems for training."),
+    "detours": ("learning", "Add states beside its plans to a data set."),
+    "optima": ("learning", "Prove optimal plan lengths for a folder or a data set."),
+    "train": ("learning", "Train a policy or a heuristic on a data set."),
+    "improve": ("learning", "Make a model better: search, learn from the plans found, repeat."),
+    "learn": ("learning", "From a folder with a domain and problems to a ready model."),
+    "ipc": ("learning", "The two programs of the IPC's learning track."),
+    "bench": ("evaluation", "Run methods on problems as a config declares; one record per run."),
+    "merge": ("evaluation", "Join the parts of a benchmark or a data set that was made in parts."),
+    "serve": ("planning", "A page and web services for editors: watch plans get shorter."),
+    "report": ("evaluation", "Tables and figures from a benchmark's records."),
 }
+"""Each verb with the room of its file and what it does."""
 
 
 class LazyGroup(click.Group):
-    """Verbs live in `oclgen.cli.<verb>:command`; listing them imports none of them."""
+    """Verbs live in `oclgen.cli.<room>.<verb>:command`; listing them imports none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -40,12 +41,12 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"oclgen.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"oclgen.cli.{VERBS[cmd_name][0]}.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+            formatter.write_dl([(verb, text) for verb, (_, text) in VERBS.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -10,7 +10,7 @@ from typing import Any
 
 from oclgen.classical.planners import PLANNERS
 from oclgen.errors import InvalidPlanError, UnsupportedError
-from oclgen.pddl.validate import validate
+from oclgen.pddl.checking.validate import validate
 from oclgen.planner import Observer, prepare
 from oclgen.search.anytime import Budget, Counters, SearchResult, run
 

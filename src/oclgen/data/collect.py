@@ -24,8 +24,8 @@ from oclgen.data.problems import Problem, Problems
 from oclgen.data.teacher import TeacherJob, TeacherResult, TeacherSettings, check_teacher, run_teacher
 from oclgen.errors import OclgenError
 from oclgen.pddl.fingerprint import problem_fingerprint
-from oclgen.pddl.problem import read_problem
-from oclgen.pddl.source import read_file
+from oclgen.pddl.reading.problem import read_problem
+from oclgen.pddl.reading.source import read_file
 from oclgen.support.distinct import distinct
 from oclgen.support.parallel import Workers, run_unordered
 from oclgen.support.shards import WHOLE, Shard

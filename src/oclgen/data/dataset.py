@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from oclgen.errors import InputError
-from oclgen.pddl import source
+from oclgen.pddl.reading import source
 from oclgen.support.files import (
     JsonLines,
     locked,

@@ -16,10 +16,10 @@ from oclgen.classical import breadth_first
 from oclgen.data.dataset import Dataset, Row, Writer
 from oclgen.errors import InvalidPlanError
 from oclgen.interfaces import Plan, State, Step
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.initial_state import problem_from
 from oclgen.pddl.plan_file import format_plan, parse_plan
 from oclgen.pddl.task import PddlTask
-from oclgen.pddl.validate import validate
 from oclgen.search.anytime import Budget
 from oclgen.search.context import replay, successors
 from oclgen.support.parallel import Workers, run_unordered

@@ -14,7 +14,7 @@ from oclgen.data import dataset
 from oclgen.data.attempts import run_classical
 from oclgen.data.problems import folder_defaults
 from oclgen.errors import InputError, OclgenError
-from oclgen.pddl.source import read_file
+from oclgen.pddl.reading.source import read_file
 from oclgen.search.anytime import Ending
 from oclgen.support.files import locked, read_json, write_json
 from oclgen.support.parallel import Workers, run_unordered

@@ -14,8 +14,8 @@ from oclgen.domains import catalog
 from oclgen.domains.defaults import Defaults, Range, read_defaults
 from oclgen.errors import InputError
 from oclgen.model_folders import find_spec
-from oclgen.pddl.domain import read_domain
-from oclgen.pddl.source import read_file
+from oclgen.pddl.reading.domain import read_domain
+from oclgen.pddl.reading.source import read_file
 
 
 @dataclass(frozen=True, slots=True)

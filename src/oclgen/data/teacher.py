@@ -17,9 +17,9 @@ from oclgen.data.problems import Problem
 from oclgen.errors import OclgenError, PddlError
 from oclgen.interfaces import Plan
 from oclgen.model_folders import check_model, find_model
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import format_plan, parse_steps
-from oclgen.pddl.validate import validate
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.search.anytime import SearchResult
 from oclgen.support.provenance import versions
 

@@ -26,7 +26,7 @@ from oclgen.learn.distributed import World
 from oclgen.learn.export import Origin
 from oclgen.learn.networks.objectives import Shape
 from oclgen.learn.settings import TrainingSettings
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 from oclgen.relational_checkpoint import RelationalSettings, read_relational_settings
 
 PIECE = 1 << 16

@@ -10,8 +10,8 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
 
-from oclgen.pddl.conditions import Condition, Conjunction, Disjunction, Literal, conjuncts
 from oclgen.pddl.model import ProblemInfo
+from oclgen.pddl.reading.conditions import Condition, Conjunction, Disjunction, Literal, conjuncts
 
 MAX_LEAVES = 64
 NODES = ("object", "node")

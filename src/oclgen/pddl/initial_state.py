@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from oclgen.interfaces import Atom
 from oclgen.pddl.model import DomainInfo
-from oclgen.pddl.source import Group, Node, Source, Word, read_definition
+from oclgen.pddl.reading.source import Group, Node, Source, Word, read_definition
 
 
 def problem_from(problem: str, domain: DomainInfo, atoms: Iterable[Atom]) -> str:

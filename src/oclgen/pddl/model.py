@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from oclgen.interfaces import Atom
-from oclgen.pddl.conditions import Condition, Effect, Literal, Types, conjuncts, quantifiers
-from oclgen.pddl.grounding import Grounder, ground_literals
+from oclgen.pddl.compiling.grounding import Grounder, ground_literals
+from oclgen.pddl.reading.conditions import Condition, Effect, Literal, Types, conjuncts, quantifiers
 
 ROOT_TYPE = "object"
 

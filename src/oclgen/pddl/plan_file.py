@@ -5,7 +5,7 @@ from pathlib import Path
 
 from oclgen.errors import InputError
 from oclgen.interfaces import Action, Plan
-from oclgen.pddl.source import Group, Source, Word, bad, read_file, read_groups, shown
+from oclgen.pddl.reading.source import Group, Source, Word, bad, read_file, read_groups, shown
 from oclgen.support.files import write_text
 
 COST = re.compile(r"^\s*;\s*cost\s*=\s*\d+", re.IGNORECASE | re.MULTILINE)

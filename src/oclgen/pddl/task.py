@@ -13,13 +13,13 @@ from pymimir.advanced import formalism, search
 
 from oclgen.errors import PddlError, UnsupportedError
 from oclgen.interfaces import Action, Atom, Effect, Facts, GroundAction, Plan, State
-from oclgen.pddl.domain import parse_domain
-from oclgen.pddl.ground_count import ground_action_bound
+from oclgen.pddl.compiling.ground_count import ground_action_bound
+from oclgen.pddl.compiling.normal_form import NormalForm, normal_form
+from oclgen.pddl.compiling.rules import TooManyBindings
 from oclgen.pddl.model import ProblemInfo
-from oclgen.pddl.normal_form import NormalForm, normal_form
-from oclgen.pddl.problem import parse_problem
-from oclgen.pddl.rules import TooManyBindings
-from oclgen.pddl.source import source
+from oclgen.pddl.reading.domain import parse_domain
+from oclgen.pddl.reading.problem import parse_problem
+from oclgen.pddl.reading.source import source
 
 MAX_CACHED_ACTIONS = 1_000_000
 MAX_KNOWN_STATES = 10_000

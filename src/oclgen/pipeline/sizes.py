@@ -7,7 +7,7 @@ import numpy as np
 
 from oclgen.encoding.kinds import RELATIONAL
 from oclgen.learn.settings import Data, Generation, Model, Optimizer, Run, Schedule, TrainingSettings
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 
 WINDOW, LEAST_WINDOW = 24, 20
 """Actions of a rollout; longer plans are chained from such pieces."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from oclgen.data import problems as data_problems
 from oclgen.data.problems import Problem, Problems
 from oclgen.errors import OclgenError
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_steps
-from oclgen.pddl.problem import read_problem
-from oclgen.pddl.validate import validate
+from oclgen.pddl.reading.domain import read_domain
+from oclgen.pddl.reading.problem import read_problem
 
 Say = Callable[[str], None]
 

@@ -1,7 +1,7 @@
 """Windows of a plan as problems of their own, for a classical planner to solve in fewer steps.
 
 The window's problem starts in the state before it and asks only for what the rest of the plan needs
-(`oclgen.pddl.reasons`). So a new window need not end in the same state as the old one.
+(`oclgen.pddl.checking.reasons`). So a new window need not end in the same state as the old one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from oclgen.interfaces import Action, Atom, Plan
-from oclgen.pddl.conditions import Conjunction
-from oclgen.pddl.evaluation import advance
+from oclgen.pddl.checking.evaluation import advance
+from oclgen.pddl.checking.reasons import needed
+from oclgen.pddl.compiling.normal_form import NormalForm, plain_form
 from oclgen.pddl.model import ProblemInfo
-from oclgen.pddl.normal_form import NormalForm, plain_form
-from oclgen.pddl.reasons import needed
+from oclgen.pddl.reading.conditions import Conjunction
 
 
 @dataclass(frozen=True, slots=True)

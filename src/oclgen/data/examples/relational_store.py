@@ -28,7 +28,7 @@ from oclgen.encoding.relational import (
 )
 from oclgen.errors import UnsupportedError
 from oclgen.interfaces import Atom
-from oclgen.pddl.domain import read_domain
+from oclgen.pddl.reading.domain import read_domain
 
 PIECE = 1 << 20
 """Atoms read together."""

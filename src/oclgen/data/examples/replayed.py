@@ -20,9 +20,9 @@ from oclgen.data.dataset import parts as dataset_parts
 from oclgen.data.examples.arrays import join_arrays, load_arrays, save_arrays
 from oclgen.errors import InputError, UnsupportedError
 from oclgen.interfaces import Atom, Plan
+from oclgen.pddl.checking.validate import BrokenStep, Validator
 from oclgen.pddl.model import ProblemInfo
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.validate import BrokenStep, Validator
 from oclgen.support.parallel import run_unordered
 
 FORMAT = 3

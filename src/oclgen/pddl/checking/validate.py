@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Self
 
 from oclgen.interfaces import Action, Atom
-from oclgen.pddl.evaluation import advance, broken_part, operator_binding, spelled
-from oclgen.pddl.grounding import Binding, bound
+from oclgen.pddl.checking.evaluation import advance, broken_part, operator_binding, spelled
+from oclgen.pddl.compiling.grounding import Binding, bound
 from oclgen.pddl.model import Operator, ProblemInfo
-from oclgen.pddl.problem import read_problem
+from oclgen.pddl.reading.problem import read_problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from oclgen.interfaces import Atom
 from oclgen.pddl.model import ROOT_TYPE, DomainInfo, Signature
-from oclgen.pddl.source import Group, Node, Word, bad, one_of, shown, unsupported
+from oclgen.pddl.reading.source import Group, Node, Word, bad, one_of, shown, unsupported
 
 NAME = re.compile(r"[a-z0-9_][!-'*-:<->@-~]*")
 VARIABLE = re.compile(r"\?[!-'*-:<->@-~]+")

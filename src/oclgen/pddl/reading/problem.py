@@ -3,13 +3,24 @@
 from pathlib import Path
 
 from oclgen.interfaces import Atom
-from oclgen.pddl.conditions import Condition
-from oclgen.pddl.domain import parse_domain, requirements, single_sections
-from oclgen.pddl.formula import condition
-from oclgen.pddl.grounding import choices, ground_size
+from oclgen.pddl.compiling.grounding import choices, ground_size
 from oclgen.pddl.model import DomainInfo, ProblemInfo
-from oclgen.pddl.names import Scope, applied, declared_objects, name, number
-from oclgen.pddl.source import Group, Node, Source, Word, bad, read_definition, sections, shown, source, unsupported
+from oclgen.pddl.reading.conditions import Condition
+from oclgen.pddl.reading.domain import parse_domain, requirements, single_sections
+from oclgen.pddl.reading.formula import condition
+from oclgen.pddl.reading.names import Scope, applied, declared_objects, name, number
+from oclgen.pddl.reading.source import (
+    Group,
+    Node,
+    Source,
+    Word,
+    bad,
+    read_definition,
+    sections,
+    shown,
+    source,
+    unsupported,
+)
 
 SECTIONS = frozenset({":domain", ":requirements", ":objects", ":init", ":goal", ":metric", ":length"})
 MAX_GOAL_SIZE, MAX_ACTION_SIZE = 200_000, 200_000

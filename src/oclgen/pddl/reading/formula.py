@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from oclgen.interfaces import Atom
-from oclgen.pddl.conditions import (
+from oclgen.pddl.model import DomainInfo
+from oclgen.pddl.reading.conditions import (
     ALWAYS,
     Condition,
     Conjunction,
@@ -15,9 +16,8 @@ from oclgen.pddl.conditions import (
     Types,
     negated,
 )
-from oclgen.pddl.model import DomainInfo
-from oclgen.pddl.names import Scope, applied, known_term, known_types, number, typed_list, variable
-from oclgen.pddl.source import Group, Node, Word, bad, one_of, shown, unsupported
+from oclgen.pddl.reading.names import Scope, applied, known_term, known_types, number, typed_list, variable
+from oclgen.pddl.reading.source import Group, Node, Word, bad, one_of, shown, unsupported
 
 REFUSED_CONDITIONS = {
     "preference": "preferences are",

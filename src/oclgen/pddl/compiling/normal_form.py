@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from oclgen.interfaces import Atom
-from oclgen.pddl.conditions import Condition, Conjunction, Literal, Negation, Quantified, conjuncts, quantifiers
+from oclgen.pddl.compiling.rules import DERIVED, Rule, Rules, Terms, Variable, renamed
 from oclgen.pddl.model import ROOT_TYPE, Operator, ProblemInfo
-from oclgen.pddl.rules import DERIVED, Rule, Rules, Terms, Variable, renamed
+from oclgen.pddl.reading.conditions import Condition, Conjunction, Literal, Negation, Quantified, conjuncts, quantifiers
 
 STRIPS = ":strips :equality :negative-preconditions"
 ADL = ":disjunctive-preconditions :quantified-preconditions :conditional-effects :derived-predicates"

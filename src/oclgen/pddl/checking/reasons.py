@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Set
 
 from oclgen.interfaces import Action, Atom, Plan
-from oclgen.pddl.conditions import Condition, Conjunction, Literal, Negation, Quantified
-from oclgen.pddl.evaluation import Change, advance, changes, holds, operator_binding
-from oclgen.pddl.grounding import Binding, bindings, bound
+from oclgen.pddl.checking.evaluation import Change, advance, changes, holds, operator_binding
+from oclgen.pddl.compiling.grounding import Binding, bindings, bound
 from oclgen.pddl.model import ProblemInfo
+from oclgen.pddl.reading.conditions import Condition, Conjunction, Literal, Negation, Quantified
 
 
 def needed(info: ProblemInfo, state: Set[Atom], plan: Plan) -> frozenset[Literal]:

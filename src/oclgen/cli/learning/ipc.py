@@ -8,7 +8,7 @@ from types import FrameType
 
 import click
 
-from oclgen.cli.learn import storage_error
+from oclgen.cli.learning.learn import storage_error
 from oclgen.cli.parameters import DURATION, MEMORY
 from oclgen.errors import InputError
 
@@ -94,7 +94,7 @@ def plan_command(
 def usable_model(knowledge: Path, domain: Path, folder: Path) -> Path | None:
     """The model in a knowledge file; None, and a line that says why, where it cannot serve."""
     from oclgen.model_folders import check_model
-    from oclgen.pddl.domain import read_domain
+    from oclgen.pddl.reading.domain import read_domain
     from oclgen.pipeline.knowledge import unpack
 
     try:

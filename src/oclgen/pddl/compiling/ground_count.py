@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from oclgen.interfaces import Atom
-from oclgen.pddl.conditions import Literal, conjuncts
 from oclgen.pddl.model import Operator, ProblemInfo
+from oclgen.pddl.reading.conditions import Literal, conjuncts
 
 MOST_ROWS = 200_000
 """A join with more rows than this is left off; what it would have ruled out is counted."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from oclgen.interfaces import Action, Atom
-from oclgen.pddl.conditions import Condition, Conjunction, Disjunction, Literal, Negation, Quantified
-from oclgen.pddl.grounding import Binding, Listed, bindings, bound
+from oclgen.pddl.compiling.grounding import Binding, Listed, bindings, bound
 from oclgen.pddl.model import Operator, ProblemInfo
+from oclgen.pddl.reading.conditions import Condition, Conjunction, Disjunction, Literal, Negation, Quantified
 
 MAX_SHOWN = 200
 

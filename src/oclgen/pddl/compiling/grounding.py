@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 
 from oclgen.interfaces import Atom
-from oclgen.pddl.conditions import (
+from oclgen.pddl.reading.conditions import (
     ALWAYS,
     NEVER,
     Condition,

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from oclgen.interfaces import Atom
-from oclgen.pddl.conditions import (
+from oclgen.pddl.compiling.grounding import Listed
+from oclgen.pddl.reading.conditions import (
     Condition,
     Conjunction,
     Disjunction,
@@ -21,7 +22,6 @@ from oclgen.pddl.conditions import (
     free_variables,
     pushed_down,
 )
-from oclgen.pddl.grounding import Listed
 
 DERIVED = "derived "
 """How new predicates begin: nothing in a file is called so."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oclgen.cli.learn import storage_error
+from oclgen.cli.learning.learn import storage_error
 from oclgen.cli.parameters import workers_options, working
 from oclgen.support.progress import Progress
 

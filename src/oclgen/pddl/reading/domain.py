@@ -4,11 +4,11 @@ from collections.abc import Container
 from functools import lru_cache
 from pathlib import Path
 
-from oclgen.pddl.conditions import ALWAYS
-from oclgen.pddl.formula import condition, effect
 from oclgen.pddl.model import ROOT_TYPE, DomainInfo, Operator, Signature
-from oclgen.pddl.names import MAX_ARITY, declared_objects, known_types, name, signature, typed_list, variable
-from oclgen.pddl.source import (
+from oclgen.pddl.reading.conditions import ALWAYS
+from oclgen.pddl.reading.formula import condition, effect
+from oclgen.pddl.reading.names import MAX_ARITY, declared_objects, known_types, name, signature, typed_list, variable
+from oclgen.pddl.reading.source import (
     Group,
     Node,
     Source,

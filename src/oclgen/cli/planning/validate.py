@@ -18,9 +18,9 @@ def command(domain: Path, problem: Path, plan: Path) -> int:
 
     Exits with 0 for a valid plan, 1 for one that fails, 31 for a file that cannot be read as PDDL.
     """
+    from oclgen.pddl.checking.validate import Validator
     from oclgen.pddl.plan_file import parse_steps
-    from oclgen.pddl.source import read_file
-    from oclgen.pddl.validate import Validator
+    from oclgen.pddl.reading.source import read_file
 
     validator = Validator(domain, problem)
     origin = read_file(plan, "plan")

@@ -102,9 +102,9 @@ class Trainer:
         while True:
             with self.saved_if_others_are_lost():
                 reason = self.advance(interrupted, limit)
-            if reason is not None:
-                return self.finish(reason)
-            self.after_step()
+                if reason is not None:
+                    return self.finish(reason)
+                self.after_step()
 
     def advance(self, interrupted: Callable[[], bool], limit: float) -> str | None:
         """Take a step, or say why not. Weights change last, when no other process is needed any more."""

@@ -11,7 +11,7 @@ from oclgen import checkpoint, planner, solve
 from oclgen.domains import catalog
 from oclgen.errors import InputError
 from oclgen.loaded_model import LoadedModel, ModelUse, load_model
-from oclgen.pddl import problem, source
+from oclgen.pddl.reading import problem, source
 from tests.model_folder import write_random_model
 
 SPEC = catalog.load("blocksworld")

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from oclgen.errors import InputError
+
 SEGMENT = 1 << 16
 """Plans in an epoch at most."""
 BLOCK = 256
@@ -45,13 +47,30 @@ class Position(NamedTuple):
     batch: int = 0
 
 
-class BatchLimits(Protocol):
-    """What bounds a batch: tokens, padding included, or examples."""
+@dataclass(frozen=True, kw_only=True)
+class BatchSettings:
+    """What batches of every encoding depend on."""
 
-    @property
-    def tokens(self) -> int | None: ...
-    @property
-    def examples(self) -> int | None: ...
+    tokens: int | None = None
+    """Prompt and plan tokens in a batch, padding included, over all processes. A longer example comes alone."""
+    examples: int | None = None
+    """Or the number of examples in a batch, over all processes."""
+    window: int | None = None
+    """Actions to predict after the offset; the end only where the plan ends inside. None: all."""
+    compile: bool = True
+    """Random offsets; without, every example starts at the initial state."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.tokens is None) == (self.examples is None):
+            raise InputError("a batch is limited by tokens or by examples")
+        for name in ("tokens", "examples", "window"):
+            check_positive(name, getattr(self, name))
+
+
+def check_positive(name: str, limit: int | None) -> None:
+    if limit is not None and limit < 1:
+        raise InputError(f"{name} of a batch must be positive")
 
 
 @dataclass(frozen=True)
@@ -129,7 +148,7 @@ def plan_lengths(store: Steps, plans: Longs, offset: Longs, window: int | None) 
     return tokens
 
 
-def cut(prompt_len: Longs, plan_len: Longs, settings: BatchLimits, rng: np.random.Generator) -> list[Longs]:
+def cut(prompt_len: Longs, plan_len: Longs, settings: BatchSettings, rng: np.random.Generator) -> list[Longs]:
     """Batches of examples of similar lengths, each within the limit when padded (or a single example).
 
     Prompt and plan are padded separately, so both lengths should be similar: examples are split by prompt length into

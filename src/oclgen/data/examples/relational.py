@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from oclgen.data.examples.batches import (
     Batch,
+    BatchSettings,
     BatchStream,
     Epoch,
     Longs,
     Position,
+    check_positive,
     cut,
     padded,
     plan_lengths,
@@ -25,26 +27,17 @@ from oclgen.data.examples.batches import (
 from oclgen.data.examples.relational_store import RelationalStore
 from oclgen.encoding.distances import FAR
 from oclgen.encoding.relational import NOISE, SEGMENTS, Relation, Schema
-from oclgen.errors import InputError
 
 
-@dataclass(frozen=True)
-class RelationalBatchSettings:
-    """Everything that a batch depends on; see `oclgen.data.examples.words.WordsBatchSettings`."""
+@dataclass(frozen=True, kw_only=True)
+class RelationalBatchSettings(BatchSettings):
+    """`positions` bounds the tokens of a plan."""
 
-    tokens: int | None = None
-    examples: int | None = None
-    window: int | None = None
     positions: int | None = None
-    compile: bool = True
-    seed: int = 0
 
     def __post_init__(self) -> None:
-        if (self.tokens is None) == (self.examples is None):
-            raise InputError("a batch is limited by tokens or by examples")
-        limits = (self.tokens, self.examples, self.window, self.positions)
-        if any(limit is not None and limit < 1 for limit in limits):
-            raise InputError("tokens, examples, window and positions must be positive")
+        BatchSettings.__post_init__(self)
+        check_positive("positions", self.positions)
 
 
 class RelationalExamples(BatchStream):

@@ -10,13 +10,14 @@ Paper: Section 4.5 and Appendix "Data Augmentation via Action Compilation"; shuf
 experiment on larger numbers of blocks.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
 from oclgen.data.examples.batches import (
     Batch,
+    BatchSettings,
     BatchStream,
     Epoch,
     Longs,
@@ -35,28 +36,16 @@ from oclgen.errors import InputError
 
 
 @dataclass(frozen=True)
-class WordsBatchSettings:
-    """Everything that a batch depends on."""
+class WordsBatchSettings(BatchSettings):
+    """A policy's or a heuristic's batches, with names shuffled or not."""
 
     kind: str
-    tokens: int | None = None
-    """Prompt and plan tokens in a batch, padding included, over all processes. A longer example comes alone."""
-    examples: int | None = None
-    """Or the number of examples in a batch, over all processes."""
-    window: int | None = None
-    """Actions to predict after the offset; `<end>` only where the plan ends inside. None: all."""
-    compile: bool = True
-    """Random offsets; without, every example starts at the initial state."""
-    shuffle_names: bool = True
-    seed: int = 0
+    shuffle_names: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.kind not in WORDS.checkpoints:
             raise InputError(f"no batches of kind '{self.kind}'")
-        if (self.tokens is None) == (self.examples is None):
-            raise InputError("a batch is limited by tokens or by examples")
-        if any(limit is not None and limit < 1 for limit in (self.tokens, self.examples, self.window)):
-            raise InputError("tokens, examples and window must be positive")
+        BatchSettings.__post_init__(self)
 
 
 class WordsExamples(BatchStream):

@@ -162,7 +162,7 @@ def test_batches_keep_to_their_limits(tmp_path: Path) -> None:
     assert max(map(len, examples(data, tokens=None, examples=3).epoch(0).batches)) == 3
 
 
-@pytest.mark.parametrize("changes", [{"tokens": None}, {"examples": 3}, {"tokens": 0}, {"window": 0}])
+@pytest.mark.parametrize("changes", [{"tokens": None}, {"examples": 3}, {"tokens": 0}, {"window": 0}, {"positions": 0}])
 def test_limits_that_make_no_sense_are_refused(changes: dict[str, int | None]) -> None:
     with pytest.raises(InputError, match=r"limited by|positive"):
         RelationalBatchSettings(**{"tokens": 10} | changes)  # type: ignore[arg-type]

@@ -56,6 +56,13 @@ def test_the_lines_are_a_picture_the_lengths_over_time_and_the_plan() -> None:
     ]
 
 
+def test_a_long_plan_is_shown_in_part() -> None:
+    plan = tuple(("move", str(number)) for number in range(100))
+    shown = "\n".join(demo.described(demo.Show("d", "", ((0.1, 100),), plan, "Plan valid")))
+    assert "move 39; and 60 more" in shown.replace("\n    ", " ")
+    assert "move 40" not in shown
+
+
 def test_no_plan_is_said_and_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     nothing = demo.Show("blocksworld", "")
     monkeypatch.setattr(demo, "show", lambda name, seconds: nothing)

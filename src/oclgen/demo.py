@@ -15,6 +15,8 @@ from oclgen.search.anytime import Budget, Counters
 
 SEED = 2026
 WIDTH = 110
+SHOWN = 40
+"""Actions shown of a plan at most."""
 VALID = "Plan valid"
 NO_MODEL = "no model is shipped for this domain (oclgen learn makes one)"
 
@@ -68,5 +70,8 @@ def described(result: Show) -> list[str]:
     lengths = "  ".join(f"{length} ({seconds:.1f}s)" for seconds, length in result.improvements)
     lines = [*(f"  {line}" for line in result.picture.splitlines()), ""]
     lines.append(f"  oclgen: {result.verdict}; plan length over time: {lengths or '-'}")
-    actions = "; ".join(" ".join(action) for action in result.plan or ())
+    plan = result.plan or ()
+    actions = "; ".join(" ".join(action) for action in plan[:SHOWN])
+    if len(plan) > SHOWN:
+        actions += f"; and {len(plan) - SHOWN} more"
     return [*lines, *textwrap.wrap(actions, WIDTH, initial_indent="    ", subsequent_indent="    "), ""]

@@ -143,7 +143,7 @@ LOSSES = ("loss", "val_loss")
 
 def one_problem(rng: random.Random, domain: str, problem: str, optimal: int) -> list[dict[str, Any]]:
     lines = [
-        run(label, problem, trace(rng, optimal * factor), domain=domain, time_limit=limit)
+        run(label, problem, trace(rng, optimal * factor), domain=domain, time_limit=limit, objects=optimal)
         for label, factor in LABELS.items()
         for limit in ((10.0, 30.0) if label in ("oclgen-uniform", "lama") else (10.0,))
     ]
@@ -153,6 +153,8 @@ def one_problem(rng: random.Random, domain: str, problem: str, optimal: int) -> 
             lines += [
                 run(label, f"{name}-{problem}", trace(rng, 2 * optimal), domain=domain, set=name) for label in labels
             ]
+    lines += [run(label, f"beyond-{problem}", trace(rng, 3 * optimal), set="beyond") for label in ("gbfs", "lama")]
+    lines.append(run("best-of-n", problem, trace(rng, optimal), domain=domain, seed=1, objects=optimal))
     if rng.random() < 0.7:
         proof = {"method": "lmcut", "ending": "exhausted", "time_limit": 60.0}
         lines.append(run("lmcut", problem, [(rng.uniform(1, 60), optimal)], domain=domain, **proof))

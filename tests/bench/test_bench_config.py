@@ -8,8 +8,8 @@ import pytest
 from oclgen.bench.config import BenchConfig, read_config
 from oclgen.domains import catalog
 from oclgen.errors import InputError
+from oclgen.report.evaluation import ABLATIONS, PAPER_ABLATIONS
 from oclgen.report.paper import PAPER
-from oclgen.report.tables.results import ABLATIONS
 from oclgen.search import METHODS
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -56,10 +56,10 @@ def test_each_size_has_every_method_ablation_and_experiment(kind: str) -> None:
     configs = [read_config(path) for path in SHIPPED if path.parent.name == kind]
     runs = [run for config in configs for run in config.runs]
     assert {run.method for run in runs} >= {*METHODS, "lama", "lama-first"}
-    assert {run.label for run in runs} >= {*ABLATIONS, "compiled", "not-compiled", "oclgen-loop3"}
+    assert {run.label for run in runs} >= {*PAPER_ABLATIONS, "compiled", "not-compiled", "oclgen-loop3"}
     assert {run.label for run in runs} & {"mcts-loop3", "mcts-oclgen-loop3"}
     sets = {name for run in runs for name in run.sets}
-    assert sets - {"beyond", "far beyond"} == {"main", "failed", "interpolate", "extrapolate"}
+    assert sets - {"beyond", "far beyond", "a minute"} == {"main", "failed", "interpolate", "extrapolate"}
     assert any(config.optima for config in configs) and any(config.estimates for config in configs)
 
 
@@ -73,12 +73,14 @@ def test_the_paper_config_is_the_papers_evaluation() -> None:
     assert {run.profile for run in config.runs if run.method in METHODS} == {"paper"}
 
 
-def test_the_cpu_config_is_fifty_fresh_problems_a_domain() -> None:
+def test_the_cpu_experiments_are_on_the_papers_ranges_with_seeds_that_nothing_was_tuned_on() -> None:
     config = read_config(CONFIGS / "cpu" / "main.toml")
-    assert {(source.count, source.seed, source.data) for source in config.problems} == {(50, 7, "")}
-    limits = {run.label: run.time_limits for run in config.runs}
-    assert limits["oclgen-uniform"] == limits["lama"] == ("10s", "30s")
-    assert {limits[label] for label in ("mcts-full", "mcts-partial", "astar", "gbfs", "best-of-n")} == {("10s",)}
+    assert {(source.ranges, source.data, source.seed > 9000) for source in config.problems} == {((), "", True)}
+    profiles: dict[str, set[str]] = {}
+    for run in config.runs:
+        profiles.setdefault(run.method, set()).add(run.profile)
+    assert all(profiles[method] == {"paper", "extended"} for method in METHODS)
+    assert {run.label for run in config.runs} >= set(ABLATIONS) - {"oclgen-threads"}
 
 
 def test_limits_are_read_as_the_command_line_reads_them(tmp_path: Path) -> None:

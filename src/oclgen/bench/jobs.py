@@ -111,6 +111,7 @@ def solve_job(
         "domain": problem.domain,
         "problem": problem.name,
         "teacher_length": problem.teacher_length,
+        "objects": problem.objects,
         "model": model and str(model),
     }
     command = solve_command(problem, run, seed, parse_duration(limit), memory_limit, model)

@@ -35,6 +35,8 @@ class BenchProblem:
     problem_file: str
     teacher_length: int | None = None
     optimum: int | None = None
+    objects: int | None = None
+    """Constants of the domain included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Benc
                 problem_file=str(file.relative_to(out)),
                 teacher_length=candidate.teacher_length,
                 optimum=candidate.optimum,
+                objects=len(read_problem(domain_text, candidate.text).objects),
             )
         )
         if len(problems) == source.count:

@@ -44,6 +44,8 @@ class RunRecord:
     peak_memory_kb: int | None = None
     error: str | None = None
     teacher_length: int | None = None
+    objects: int | None = None
+    """Of the problem; None in records that do not say."""
     revision: str | None = None
     machine: str | None = None
     node: str | None = None

@@ -16,7 +16,7 @@ from oclgen.bench.record_file import read_records
 from oclgen.report import figures
 from oclgen.report.evaluation import Evaluation
 from oclgen.report.figures import Picture
-from oclgen.report.tables import accuracy, comparisons, loops, results
+from oclgen.report.tables import accuracy, against_lama, comparisons, loops, repetition, results
 from oclgen.report.tables.results import limit_text
 from oclgen.report.tables.table import Absent, Table
 
@@ -27,15 +27,27 @@ MAX_LISTED = 20
 SECTIONS: dict[str, tuple[Callable[[Evaluation], Item], ...]] = {
     "Main results": (
         results.main_results,
-        comparisons.ratio_to_lama,
+        against_lama.ratio_to_lama,
+        against_lama.ratio_by_size,
+        repetition.first_plans,
         comparisons.commonly_solved,
         comparisons.statistical_comparison,
         comparisons.ipc_scores,
+        repetition.seeds,
     ),
     "Over time": (figures.length_picture, figures.completion_picture, figures.quality_picture),
     "Optimality": (results.results_optimal,),
-    "Beyond the teacher and the training range": (results.results_subset, results.generalisation),
-    "Ablations": (results.ablations, results.results_saw_vs_act, results.number_of_rollouts),
+    "Beyond the teacher and the training range": (
+        results.results_subset,
+        results.generalisation,
+        against_lama.other_sets,
+    ),
+    "Ablations": (
+        results.ablations,
+        comparisons.ablations_paired,
+        results.results_saw_vs_act,
+        results.number_of_rollouts,
+    ),
     "Self-improvement": (
         loops.improvement_loop,
         loops.loop_picture,

@@ -22,7 +22,17 @@ from oclgen.report.paper import PAPER
 
 TEACHER = "lama-first"
 MAIN = "main"
-SIDE_LABELS = ("oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode", "compiled", "not-compiled")
+PAPER_ABLATIONS = "oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode"
+OUR_ABLATIONS = (
+    "oclgen-no-chains",
+    "oclgen-no-shortcuts",
+    "oclgen-no-elimination",
+    "oclgen-no-pruning",
+    "oclgen-threads",
+)
+ABLATIONS = PAPER_ABLATIONS + OUR_ABLATIONS
+"""OCLGen with one component changed."""
+SIDE_LABELS = (*ABLATIONS, "compiled", "not-compiled")
 """Labels with their own tables; the main table leaves them out, as it does all `...-loopN`."""
 REFERENCES = ("oclgen-uniform", "oclgen", "oclgen-scan")
 

@@ -6,11 +6,10 @@ Paper: tab:statistical_comparison and tab:statistical_comparison_iter3.
 
 from collections.abc import Sequence
 
-from oclgen.classical.planners import PLANNERS
-from oclgen.report.evaluation import MAIN, Evaluation, Result, Variant, is_loop_search, paired_lengths
+from oclgen.report.evaluation import ABLATIONS, MAIN, Evaluation, Result, Variant, is_loop_search, paired_lengths
 from oclgen.report.paper import PAPER
 from oclgen.report.statistics import agile_score, compare, mean_of, satisficing_score
-from oclgen.report.tables.results import limit_text
+from oclgen.report.tables.results import WHOLE, limit_text
 from oclgen.report.tables.table import (
     NONE,
     Absent,
@@ -25,8 +24,6 @@ from oclgen.report.tables.table import (
     p_cell,
     text_cell,
 )
-
-SECONDS = (1.0, 3.0, 10.0, 30.0, 60.0)
 
 PAIRED = (
     Column("N", numbers=("",)),
@@ -65,6 +62,13 @@ def statistical_comparison_iter3(evaluation: Evaluation) -> Table | Absent:
         reference,
         others,
     )
+
+
+def ablations_paired(evaluation: Evaluation) -> Table | Absent:
+    others = evaluation.variants(MAIN, lambda label: label in ABLATIONS)
+    caption = f"The same for {PAPER.name(WHOLE)} against itself with one component changed."
+    title = "Paired statistical comparison of ablations"
+    return paired_table(evaluation, "ablations_paired", title, caption, WHOLE, others)
 
 
 def paired_table(
@@ -181,69 +185,6 @@ def score_cells(evaluation: Evaluation, domain: str, variant: Variant) -> list[C
             satisficing += share * satisficing_score(best, run.length if solved else None)
             agile += share * agile_score(run.first_seconds if solved else None, variant.limit)
     return [Cell(f"{score:.1f} / {len(results)}", (score, len(results))) for score in (satisficing, agile)]
-
-
-def ratio_to_lama(evaluation: Evaluation) -> Table | Absent:
-    """Mean length over LAMA-anytime's on commonly solved problems after the same wall-clock seconds."""
-    key, title = "ratio_to_lama", "Ratio to LAMA-anytime at equal seconds"
-    labels = [label for label in dict.fromkeys(e.label for e in evaluation.main_variants()) if label not in PLANNERS]
-    domains = evaluation.domains(MAIN)
-    if not labels or not any(evaluation.longest(MAIN, domain, "lama") for domain in domains):
-        return Absent(key, title, "no runs labelled lama beside a learned method on the main problems")
-    columns = [
-        Column(name, PAPER.name(domain), numbers)
-        for domain in domains
-        for name, numbers in (("Ratio", ("",)), ("N", ("common", "ours", "lama")))
-    ]
-    rows: list[Row] = []
-    for seconds in SECONDS:
-        first = len(rows)
-        for label in labels:
-            cells = [cell for domain in domains for cell in ratio_cells(evaluation, domain, label, seconds)]
-            if any(cell.text != NONE for cell in cells):
-                head = text_cell(limit_text(seconds)), text_cell(PAPER.name(label))
-                rows.append(Row((*head, *cells), rule=0 < first == len(rows)))
-    rows += paper_ratios(labels, domains)
-    caption = (
-        "Mean length divided by LAMA-anytime's on the problems that both had solved by then (N: both, ours, LAMA), "
-        "read off the trace of the longest run of each. Below 1: shorter than LAMA at the same wall-clock second. The "
-        "paper's are ratios of its means at ten minutes."
-    )
-    return Table(key, title, caption, (Column("At"), Column("Method"), *columns), tuple(rows))
-
-
-def ratio_cells(evaluation: Evaluation, domain: str, label: str, seconds: float) -> list[Cell]:
-    variants = evaluation.longest(MAIN, domain, label), evaluation.longest(MAIN, domain, "lama")
-    if any(variant is None or variant.limit < seconds for variant in variants):
-        return [Cell(NONE, (None,)), Cell(NONE, (None, None, None))]
-    ours, lama = (
-        evaluation.results(MAIN, domain, variant, lambda run: run.length_at(seconds))
-        for variant in variants
-        if variant is not None
-    )
-    lengths = paired_lengths(ours, lama)
-    ratio = sum(lengths[0]) / sum(lengths[1]) if any(lengths[1]) else None
-    counts = (len(lengths[0]), solved_count(ours), solved_count(lama))
-    return [number_cell(ratio, 3), Cell(f"{counts[0]} ({counts[1]}, {counts[2]})", counts)]
-
-
-def solved_count(results: dict[str, Result]) -> int:
-    return sum(result.length is not None for result in results.values())
-
-
-def paper_ratios(labels: Sequence[str], domains: Sequence[str]) -> list[Row]:
-    lama = PAPER.rows("main_results", "lama")[0]
-    rows: list[Row] = []
-    for label in labels:
-        for row in PAPER.rows("main_results", label):
-            cells: list[Cell] = []
-            for domain in domains:
-                known = domain in row.figures
-                ratio = row.figures[domain][1] / lama.figures[domain][1] if known else None
-                cells += [number_cell(ratio, 3), Cell(NONE, (None, None, None))]
-            head = text_cell("10 min"), text_cell(f"paper: {PAPER.name(label)}")
-            rows.append(Row((*head, *cells), source="paper", rule=not rows))
-    return rows
 
 
 def taskwise(evaluation: Evaluation) -> Table | Absent:

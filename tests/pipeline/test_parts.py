@@ -10,7 +10,7 @@ from oclgen.data.problems import Problem
 from oclgen.pipeline.clock import LEAST_LOOP, Clock, TimePlan
 from oclgen.pipeline.diagnosis import Evidence, diagnose, still_falling
 from oclgen.pipeline.evaluation import EvaluationResult, Score, table
-from oclgen.pipeline.gathering import divide
+from oclgen.pipeline.gathering import divide, teacher_limit
 from oclgen.pipeline.sizes import rollout_size
 from oclgen.pipeline.source import Readable
 from tests.data.toy_data import make_dataset
@@ -20,9 +20,16 @@ from tests.pipeline.users_folder import LAMP, harbour, lamp
 @pytest.mark.parametrize("seconds", [10.0, 900.0, 3600.0])
 def test_the_plan_uses_all_of_the_time_and_leaves_out_loops_that_are_too_short(seconds: float) -> None:
     plan = TimePlan.of(seconds)
-    assert plan.teacher + plan.training + plan.improvement + plan.evaluation == pytest.approx(seconds)
+    assert plan.total == pytest.approx(seconds)
     assert plan.improvement == 0 or plan.improvement >= LEAST_LOOP
-    assert (plan.improvement > 0) == (seconds >= 900)
+    assert (plan.improvement > 0) == (plan.tuning > 0) == (seconds >= 900)
+
+
+def test_the_time_of_stages_that_are_done_goes_to_the_others() -> None:
+    plan = TimePlan.of(900.0, "teacher", "off_plan")
+    assert plan.total == pytest.approx(900.0)
+    assert plan.teacher == plan.off_plan == 0 and plan.training > TimePlan.of(900.0).training
+    assert plan.line().startswith("training ") and "off-plan" not in plan.line()
 
 
 def test_the_clock_goes_on_where_the_last_run_stopped(tmp_path: Path) -> None:
@@ -90,6 +97,25 @@ def test_a_model_is_better_if_it_solves_more_or_is_shorter_where_both_solve() ->
     assert Score({1: 9, 2: 20}).better_than(some)
     assert not some.better_than(some)
     assert not Score({1: 5}).better_than(some)
+
+
+def test_where_last_plans_are_as_long_first_plans_decide() -> None:
+    assert Score({1: 10}, {1: 12}).better_than(Score({1: 10}, {1: 13}))
+    assert not Score({1: 10}, {1: 13}).better_than(Score({1: 10}, {1: 13}))
+    assert not Score({1: 10}, {1: 9}).better_than(Score({1: 9}, {1: 20}))
+
+
+def test_another_setting_must_be_clearly_better() -> None:
+    assert not Score({1: 999}).better_than(Score({1: 1000}), share=0.99)
+    assert Score({1: 980}).better_than(Score({1: 1000}), share=0.99)
+    assert Score({1: 2000, 2: 5}).better_than(Score({1: 1000}), share=0.99)
+
+
+def test_a_teacher_with_little_time_tries_all_problems_of_a_folder() -> None:
+    assert teacher_limit(600.0, 100, 1) == 12.0
+    assert teacher_limit(600.0, 3, 1) == 60.0
+    assert teacher_limit(600.0, 10_000, 1) == 5.0
+    assert teacher_limit(200.0, None, 1) == 20.0
 
 
 def results(*lengths: int | None) -> list[EvaluationResult]:

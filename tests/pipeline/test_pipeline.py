@@ -16,7 +16,7 @@ import torch
 
 from oclgen.cli import run as run_cli
 from oclgen.cli.learning import learn as cli_learn
-from oclgen.pipeline import learn, loops, sizes
+from oclgen.pipeline import learn, loops, off_plan, sizes, tuning
 from oclgen.planner import solve
 from oclgen.relational_checkpoint import load_relational
 from tests.pipeline.users_folder import harbour, lamp
@@ -68,6 +68,8 @@ def test_a_loop_of_self_improvement_is_kept_only_if_it_is_better(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sizes, "MOST_EPOCHS", 8.0)
+    monkeypatch.setattr(off_plan, "MOST_STATES", 1)
+    monkeypatch.setattr(tuning, "MOST_SECONDS", 1.0)
     monkeypatch.setattr(loops.Improver, "planned", lambda _self, number, _left: 6.0 if number == 1 else None)
     folder, model = harbour(tmp_path / "user", 12), tmp_path / "model"
     assert run_cli(arguments(folder, model, "20m")) == 0
@@ -77,7 +79,11 @@ def test_a_loop_of_self_improvement_is_kept_only_if_it_is_better(
     assert kept != before
     installed = (model / "relational" / "weights.safetensors").read_bytes()
     assert installed == (kept if outcome["kept"] else before)
-    assert re.search(r"^loop 1: .* \(before: .*\): (not )?kept", capsys.readouterr().out, re.MULTILINE)
+    shown = capsys.readouterr().out
+    assert re.search(r"^loop 1: .* \(before: .*\): (not )?kept", shown, re.MULTILINE)
+    assert re.search(r"^off-plan states: \d+ solved", shown, re.MULTILINE)
+    chosen = re.search(r"^search settings: decoding (\w+), .*: \d of 1 solved", shown, re.MULTILINE)
+    assert chosen and f'decoding = "{chosen[1]}"' in (model / "solve.toml").read_text()
 
 
 @pytest.mark.slow

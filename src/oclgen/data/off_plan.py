@@ -83,18 +83,23 @@ def off_plan_rows(job: OffPlanJob) -> list[Row]:
     budget = Budget(GROUNDING_SECONDS + settings.states * settings.time_limit, memory_bytes=settings.memory_limit)
     starts, started = [actions for actions, _ in walks], time.monotonic()
     plans = breadth_first.plans_from(job.domain_text, row.problem, starts, settings.time_limit, budget)
-    seconds = (time.monotonic() - started) / settings.states
+    seconds = (time.monotonic() - started) / settings.states  # a share of what all took, grounding included
     problems = [problem_from(row.problem, task.info.domain, task.atoms(state)) for _, state in walks]
     pairs = zip(problems, plans, strict=True)
-    return [off_plan_row(job, k, problem, found, seconds) for k, (problem, found) in enumerate(pairs, 1)]
+    made = replace(row, seconds=seconds, teacher=breadth_first.METHOD, seed=settings.seed)
+    return [off_plan_row(made, k, job.domain_text, problem, found) for k, (problem, found) in enumerate(pairs, 1)]
 
 
 def walk_off_plan(task: PddlTask, plan: Plan, walk: int, rng: random.Random) -> tuple[Plan, State]:
-    """The way to a random state of the plan and on at random, never through a goal; and the state it ends in."""
-    trajectory = replay(task, task.initial_state, tuple(Step(action, 1.0) for action in plan))
-    offset = rng.randrange(max(1, len(plan)))
-    actions, state = list(plan[:offset]), trajectory.states[offset]
-    for _ in range(rng.randint(1, walk)):
+    """To a random state of the plan and on, at most `walk` actions; see `walk_from`."""
+    return walk_from(task, plan[: rng.randrange(max(1, len(plan)))], rng.randint(1, walk), rng)
+
+
+def walk_from(task: PddlTask, begin: Plan, walk: int, rng: random.Random) -> tuple[Plan, State]:
+    """The actions `begin` and `walk` random ones, never through a goal; and the state that they end in."""
+    trajectory = replay(task, task.initial_state, tuple(Step(action, 1.0) for action in begin))
+    actions, state = list(begin), trajectory.states[-1]
+    for _ in range(walk):
         onward = [pair for pair in successors(task, state) if not task.is_goal(pair[1])]
         if not onward:
             break
@@ -103,10 +108,9 @@ def walk_off_plan(task: PddlTask, plan: Plan, walk: int, rng: random.Random) -> 
     return tuple(actions), state
 
 
-def off_plan_row(job: OffPlanJob, k: int, problem: str, plan: Plan | None, seconds: float) -> Row:
-    """`seconds` are a share of what all states of a problem took, grounding included."""
-    row = job.row
-    if plan is not None and not (verdict := validate(job.domain_text, problem, plan)).valid:
+def off_plan_row(row: Row, k: int, domain_text: str, problem: str, plan: Plan | None) -> Row:
+    """The k-th state of a row's problem, with the plan found from there by the row's teacher in the row's seconds."""
+    if plan is not None and not (verdict := validate(domain_text, problem, plan)).valid:
         raise InvalidPlanError(f"{row.name}: the plan of an off-plan state is not valid: {verdict.reason}")
     return replace(
         row,
@@ -118,8 +122,5 @@ def off_plan_row(job: OffPlanJob, k: int, problem: str, plan: Plan | None, secon
         plan=format_plan(plan or ()),
         length=len(plan) if plan else -1,
         outcome="detour",
-        seconds=seconds,
-        teacher=breadth_first.METHOD,
         parameters=json.dumps({"problem": row.id}),
-        seed=job.settings.seed,
     )

@@ -95,12 +95,14 @@ class Schedule:
     epochs: float = 0.0
     time: str = ""  # such as 90m; of training in all, over every resumption
     most_epochs: float = 0.0  # with time: at most so many passes, because few plans are soon memorised; 0 = any
+    stale: float = 0.0  # trapezoid with time: decay if validation got no better in this last share of steps; 0 = never
 
     def __post_init__(self) -> None:
         require(self.name in ("constant", "cosine", "trapezoid"), "schedule.name: constant, cosine or trapezoid")
         lengths = (self.steps > 0) + (self.epochs > 0) + bool(self.time)
         require(lengths == 1, "schedule: give exactly one of steps, epochs and time")
         require(self.warmup >= 0 and 0 < self.decay < 1, "schedule: warmup must be >= 0, decay in (0, 1)")
+        require(0 <= self.stale < 1, "schedule.stale must lie in [0, 1)")
         if self.time:
             parse_duration(self.time)
 

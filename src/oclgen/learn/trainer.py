@@ -32,6 +32,9 @@ from oclgen.support.settings import format_duration, parse_duration
 PLANNED_SHARE = 0.97
 """The share of the time that is planned for steps; the rest is for the last validation and for delays."""
 
+LEAST_VALIDATIONS = 10
+"""With fewer, a loss that has stopped falling is not told from noise."""
+
 COUNTED = 1 + len(Sums._fields)
 
 Completion = Callable[[Path], dict[str, float]]
@@ -160,15 +163,22 @@ class Trainer:
         return self.world.sum(torch.tensor(values, dtype=torch.float64, device=self.world.device)).tolist()
 
     def decide_length(self, seconds: float) -> None:
-        budget, progress, most = self.settings.schedule.seconds, self.progress, self.most_steps()
+        budget, progress = self.settings.schedule.seconds, self.progress
         point = decision_point(self.settings.schedule)
-        if progress.total is None and (seconds >= point * budget or progress.step >= point * most):
+        stale = self.is_stale()
+        most = progress.step / point if stale else self.most_steps()
+        if progress.total is None and (stale or seconds >= point * budget or progress.step >= point * most):
             planned = math.floor(progress.step * budget / seconds * PLANNED_SHARE)
             progress.total = max(progress.step + 1, math.ceil(min(planned, most)))
             self.reporter.record("schedule", progress.step, {"seconds": seconds, "total_steps": progress.total})
             self.reporter.say(
                 f"step {progress.step}, {format_duration(seconds)}: the run will have {progress.total} steps"
             )
+
+    def is_stale(self) -> bool:
+        """Whether the validation loss has its least value so long ago that the decay should begin."""
+        stale, progress = self.settings.schedule.stale, self.progress
+        return 0 < stale < 1 - progress.best_step / max(1, progress.step) and progress.validations >= LEAST_VALIDATIONS
 
     def reason_to_stop(self, interrupted: bool, seconds: float, limit: float) -> str | None:
         if self.progress.total is not None and self.progress.step >= self.progress.total:

@@ -1,12 +1,14 @@
 """How well a model solves problems that it has not learned from, beside its teacher."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 from oclgen.data.attempts import Attempt, run_attempt
 from oclgen.data.dataset import Row
+from oclgen.pddl.plan_file import format_plan
 from oclgen.support.files import JsonLines, read_json_lines
 from oclgen.support.parallel import Workers, at_most, progress_note, run_unordered
 from oclgen.support.progress import Progress
@@ -23,16 +25,24 @@ class EvaluationJob:
     method: str
     seconds: float
     seed: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Search settings other than the model's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
-    """Length of the best plan, if any; `teacher` is that of the teacher's."""
+    """The best plan, its length and that of the first plan, if any; `teacher` is the length of the teacher's."""
 
     problem: int
     method: str
     length: int | None
     teacher: int
+    first: int | None = None
+    plan: str = ""
+
+    def summary(self) -> dict[str, Any]:
+        """All but the plan."""
+        return {name: value for name, value in asdict(self).items() if name != "plan"}
 
 
 def evaluate_one(job: EvaluationJob) -> EvaluationResult:
@@ -42,13 +52,16 @@ def evaluate_one(job: EvaluationJob) -> EvaluationResult:
         row.problem,
         job.method,
         job.model,
+        settings=job.settings,
         seconds=job.seconds,
         memory_bytes=MEMORY_LIMIT,
         seed=job.seed,
     )
     result = run_attempt(attempt)
-    length = None if result is None or result.plan is None else len(result.plan)
-    return EvaluationResult(row.id, job.method, length, row.length)
+    if result is None or result.plan is None:
+        return EvaluationResult(row.id, job.method, None, row.length)
+    first, plan = result.trace[0][1], format_plan(result.plan)
+    return EvaluationResult(row.id, job.method, len(result.plan), row.length, first, plan)
 
 
 def evaluate(
@@ -77,24 +90,38 @@ def evaluate(
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a model does on the problems that choose among models: lengths of those it solved."""
+    """What a model does on the problems that choose among models: lengths of those it solved, last and first plans."""
 
     lengths: Mapping[int, int]
+    first: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, results: Sequence[EvaluationResult]) -> "Score":
-        return cls({each.problem: each.length for each in results if each.method == SEARCH and each.length is not None})
+        solved = [result for result in results if result.method == SEARCH and result.length is not None]
+        lengths = {result.problem: result.length for result in solved if result.length is not None}
+        return cls(lengths, {result.problem: result.first for result in solved if result.first is not None})
 
-    def better_than(self, other: "Score") -> bool:
-        """More problems solved, or shorter plans where both solved as many."""
+    def better_than(self, other: "Score", share: float = 1.0) -> bool:
+        """More problems solved; or, where both solved as many, plans shorter than `share` of the other's; or, where
+        these are as long, first plans that are."""
         if len(self.lengths) != len(other.lengths):
             return len(self.lengths) > len(other.lengths)
-        common = self.lengths.keys() & other.lengths.keys()
-        return sum(self.lengths[key] for key in common) < sum(other.lengths[key] for key in common)
+        own, its = totals(self.lengths, other.lengths)
+        if own != its:
+            return own < share * its
+        own, its = totals(self.first, other.first)
+        return own < share * its
 
     def text(self, problems: int) -> str:
         length = f", mean length {mean(self.lengths.values()):.1f}" if self.lengths else ""
-        return f"{len(self.lengths)} of {problems} solved{length}"
+        first = f" (first plans {mean(self.first.values()):.1f})" if self.first else ""
+        return f"{len(self.lengths)} of {problems} solved{length}{first}"
+
+
+def totals(first: Mapping[int, int], second: Mapping[int, int]) -> tuple[int, int]:
+    """Over the problems that both have."""
+    common = first.keys() & second.keys()
+    return sum(first[key] for key in common), sum(second[key] for key in common)
 
 
 def table(results: Sequence[EvaluationResult], seconds: float) -> str:

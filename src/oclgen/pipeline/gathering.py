@@ -2,7 +2,7 @@
 
 WORK/data/        every problem with its plan, or why there is none
 WORK/splits.json  which problems are learned from, which choose among models, and which only measure
-WORK/plans/       the data set to train on
+WORK/plans/       the data set to train on, states beside the plans included
 """
 
 from collections import Counter
@@ -19,10 +19,11 @@ from oclgen.data.teacher import TeacherSettings
 from oclgen.errors import InputError
 from oclgen.improve.training_data import store
 from oclgen.pipeline.clock import Clock
+from oclgen.pipeline.off_plan import off_plan_rows
 from oclgen.pipeline.source import Say, readable_problems
 from oclgen.search.anytime import Ending
 from oclgen.support.files import read_json, write_json
-from oclgen.support.parallel import Workers, progress_note
+from oclgen.support.parallel import Workers, progress_note, worker_count
 from oclgen.support.progress import Progress
 from oclgen.support.settings import format_duration
 
@@ -44,11 +45,16 @@ class Plans:
     def __init__(self, work: Path) -> None:
         self.data: Dataset = dataset.open_dataset(work / "data")
         self.path = work / "plans"
+        self._work = work
         self._splits: dict[str, str] = read_json(work / "splits.json")
 
     def rows(self, split: str) -> list[Row]:
         rows = (row for row in self.data.rows() if self._splits.get(str(row.id)) == split)
         return [replace(row, split=split) for row in rows]
+
+    def off_plan(self) -> list[Row]:
+        """States beside the plans of training problems, as problems with plans."""
+        return off_plan_rows(self._work)
 
     def failed(self) -> list[Row]:
         return list(self.data.rows(FAILED))
@@ -70,15 +76,19 @@ def gather(name: str, work: Path, clock: Clock, seconds: float, seed: int, worke
         ask_teacher(name, work, clock, seconds, seed, workers, say)
         write_json(work / "splits.json", divide(work / "data"))
     plans = Plans(work)
-    if not plans.path.exists():
-        recipe = {**plans.data.provenance(), "pipeline": "learn"}
-        store(training_rows(plans.rows(TRAIN), plans.validation()), plans.path, recipe, plans.data.domain_text)
     counts = plans.counts()
     say(
         f"problems: {counts[TRAIN]} to learn from, {counts[VAL]} to choose among models, {counts[TEST]} to measure; "
         f"{plans.data.count(FAILED)} without a plan"
     )
     return plans
+
+
+def store_examples(plans: Plans) -> None:
+    """The data set to train on: the plans of the problems and those from the states beside them."""
+    recipe = {**plans.data.provenance(), "pipeline": "learn", "off_plan": len(plans.off_plan())}
+    rows = training_rows(plans.rows(TRAIN) + plans.off_plan(), plans.validation())
+    store(rows, plans.path, recipe, plans.data.domain_text)
 
 
 def training_rows(train: list[Row], validation: list[Row]) -> Iterator[Row]:
@@ -90,7 +100,7 @@ def training_rows(train: list[Row], validation: list[Row]) -> Iterator[Row]:
 def ask_teacher(name: str, work: Path, clock: Clock, seconds: float, seed: int, workers: Workers, say: Say) -> None:
     source = readable_problems(name, seed, say)
     data = work / "data"
-    limit = min(MOST_LIMIT, max(LEAST_LIMIT, seconds / 10))
+    limit = teacher_limit(seconds, source.size, worker_count(workers))
     if (data / "recipe.json").exists():
         limit = dataset.read_recipe(data)["time_limit"]
     teacher = TeacherSettings("lama-first", limit, MEMORY_LIMIT, source.translate_options)
@@ -110,6 +120,12 @@ def ask_teacher(name: str, work: Path, clock: Clock, seconds: float, seed: int, 
             write_json(work / "teacher.json", {"complete": True})
         progress.close()
     decide_all(data)
+
+
+def teacher_limit(seconds: float, problems: int | None, workers: int) -> float:
+    """Short enough to try all problems of a folder, where half of them are easy."""
+    share = seconds / 10 if problems is None else 2 * seconds * workers / problems
+    return min(MOST_LIMIT, max(LEAST_LIMIT, min(share, seconds / 10)))
 
 
 def divide(data: Path) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Model folders that appear whole: a checkpoint and the search settings that suit it."""
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from oclgen.checkpoint import read_json
@@ -10,23 +11,51 @@ from oclgen.support.files import copy_folder, replacing_folder, write_text
 SOLVE = """# Search settings that suit this model; any of them can be changed here.
 # Rollouts are as long as the plans that the model has learned to write in one piece.
 max_tokens = {max_tokens}
-# On a CPU asking the heuristic about every child costs more than it brings: expand where the policy is very unsure.
-confidence = 0.2
-percentile = 20
+# {origin}
+decoding = "{decoding}"
+confidence = {confidence}
+percentile = {percentile}
 """
 
 
-def make_model(checkpoint: Path, folder: Path) -> None:
-    """A model folder from a checkpoint of a training run."""
+@dataclass(frozen=True, slots=True)
+class SearchChoice:
+    """The settings that depend on the domain. By default the heuristic is asked where the policy is very unsure: on a
+    CPU asking it about every child costs more than it brings."""
+
+    decoding: str = "free"
+    confidence: float = 0.2
+    percentile: int = 20
+
+    def text(self) -> str:
+        return f"decoding {self.decoding}, confidence {self.confidence}, percentile {self.percentile}"
+
+
+def make_model(checkpoint: Path, folder: Path, choice: SearchChoice | None = None) -> None:
+    """A model folder from a checkpoint of a training run; `choice` has been found by trying others, too."""
     with replacing_folder(folder) as made:
         ship(checkpoint, made / RELATIONAL.name)
-        max_plan = int(read_json(checkpoint / "settings.json")["max_plan"])
-        write_text(made / "solve.toml", SOLVE.format(max_tokens=max_plan - 1))
+        set_choice(made, choice)
 
 
-def install(model: Path, out: Path) -> None:
-    """Put a model into the user's folder, where other files may lie beside it; settings that the user has changed
-    stay."""
+def set_choice(folder: Path, choice: SearchChoice | None) -> None:
+    """Write a model folder's search settings."""
+    max_plan = int(read_json(folder / RELATIONAL.name / "settings.json")["max_plan"])
+    origin = "These were the best of some that were tried on problems of this domain:"
+    text = SOLVE.format(
+        max_tokens=max_plan - 1,
+        origin=origin if choice else "These suit most domains; no others were tried:",
+        **asdict(choice or SearchChoice()),
+    )
+    write_text(folder / "solve.toml", text)
+
+
+def install(model: Path, out: Path, written: Path) -> None:
+    """Put a model into the user's folder, where other files may lie beside it. Settings that the user has changed stay:
+    those that differ from what was `written` there last."""
     copy_folder(model / RELATIONAL.name, out / RELATIONAL.name)
-    if not (out / "solve.toml").exists():
-        write_text(out / "solve.toml", (model / "solve.toml").read_text(encoding="utf-8"))
+    there, text = out / "solve.toml", (model / "solve.toml").read_text(encoding="utf-8")
+    ours = written.read_text(encoding="utf-8") if written.exists() else text
+    if not there.exists() or there.read_text(encoding="utf-8") == ours:
+        write_text(written, text)
+        write_text(there, text)

@@ -1,26 +1,29 @@
 """`oclgen learn`: from a folder with a domain and problems to a model, in the time the user has.
 
-The teacher solves the problems; one relational network learns from its plans; loops of self-improvement follow while
-there is time; then problems that were held out are solved. Everything lies in OUT/work, each part whole or not there
+The teacher solves the problems and, where they are few, states beside its plans; one relational network learns from
+these plans; search settings are chosen; loops of self-improvement follow while there is time and they bring something;
+then problems that were held out are solved. Everything lies in OUT/work, each part whole or not there
 at all, and the same command again goes on where the last one stopped, however it ended.
 """
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oclgen.data.dataset import TEST, TRAIN, VAL
 from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.train import train
-from oclgen.pipeline.clock import TEACHER, Clock, TimePlan
+from oclgen.pipeline.clock import LEAST_TUNING, Clock, TimePlan
 from oclgen.pipeline.diagnosis import Evidence, diagnose, validation_losses
 from oclgen.pipeline.evaluation import METHODS, EvaluationJob, EvaluationResult, evaluate, table
-from oclgen.pipeline.gathering import Plans, gather
-from oclgen.pipeline.installing import install, make_model
+from oclgen.pipeline.gathering import Plans, gather, store_examples
+from oclgen.pipeline.installing import SearchChoice, install, make_model, set_choice
 from oclgen.pipeline.loops import Improver
+from oclgen.pipeline.off_plan import OffPlanStage, states_each
 from oclgen.pipeline.sizes import training_settings
 from oclgen.pipeline.source import Say
+from oclgen.pipeline.tuning import Tuner
 from oclgen.support.files import locked, read_json, write_json
 from oclgen.support.parallel import Workers, worker_count
 from oclgen.support.settings import format_duration
@@ -66,26 +69,30 @@ def learn(request: LearnRequest, say: Say, publish: Publish = lambda _: None) ->
         say(f"plan for {format_duration(request.seconds)}{left}: {TimePlan.of(clock.limit).line()}")
         seconds = max(LEAST_TRAINING, TimePlan.of(clock.limit).teacher - clock.spent)
         plans = gather(request.name, request.work, clock, seconds, request.seed, request.workers, say)
+        add_off_plan_states(request, clock, plans, say)
         if not train_model(request, clock, plans, say):
             if (request.training / "best").is_dir():
                 publish_model(request, request.training / "best", publish)
             return False
-        improver = Improver(request.work, plans, clock, request.workers, request.seed, say)
-        install(improver.current(), request.out)
-        publish(request.out)
+        choice = tune(request, clock, plans, say)
+        improver = Improver(request.work, plans, clock, request.workers, request.seed, say, choice)
+        put_in_place(request, improver.current(), publish)
         for model in improver.loops(clock.limit - TimePlan.of(clock.limit).evaluation):
-            install(model, request.out)
-            publish(request.out)
+            put_in_place(request, model, publish)
         for line in report(request, clock, plans):
             say(line)
     return True
 
 
+def put_in_place(request: LearnRequest, model: Path, publish: Publish) -> None:
+    install(model, request.out, request.work / "solve.toml")
+    publish(request.out)
+
+
 def publish_model(request: LearnRequest, checkpoint: Path, publish: Publish) -> None:
     """The best of an unfinished training, so that something is there."""
     make_model(checkpoint, request.work / "unfinished")
-    install(request.work / "unfinished", request.out)
-    publish(request.out)
+    put_in_place(request, request.work / "unfinished", publish)
 
 
 def extend(request: LearnRequest) -> None:
@@ -98,12 +105,26 @@ def extend(request: LearnRequest) -> None:
         folders = [request.work / "model", *request.work.glob("loop-*")]
         if not (request.work / "teacher.json").exists():
             (request.work / "splits.json").unlink(missing_ok=True)
-            folders += [request.work / "plans", request.training]
+            (request.work / "off_plan.json").unlink(missing_ok=True)
+            folders += [request.work / "off_plan", request.work / "plans", request.training]
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
-        for file in request.work.glob("choice*"):
-            file.unlink()
+        for file in (*request.work.glob("choice*"), *request.work.glob("tuning*"), request.work / "settings.json"):
+            file.unlink(missing_ok=True)
     write_json(path, {"seconds": request.seconds})
+
+
+def add_off_plan_states(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> None:
+    """Make the data set to train on, with states beside the plans where problems are few."""
+    if plans.path.exists():
+        return
+    rows = plans.rows(TRAIN)
+    left = TimePlan.of(clock.left, "teacher")
+    if states_each(len(rows)) and left.off_plan:
+        say(f"plan for the {format_duration(clock.left)} that are left: {left.line()}")
+        stage = OffPlanStage(request.work, rows, plans.data, request.seed)
+        stage.run(clock, left.off_plan, request.workers, say)
+    store_examples(plans)
 
 
 def train_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> bool:
@@ -111,7 +132,7 @@ def train_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> 
     model, run = request.work / "model", request.training
     if model.exists():
         return True
-    left = TimePlan.of(clock.left, teacher=0.0)
+    left = TimePlan.of(clock.left, "teacher", "off_plan")
     if left.training:
         say(f"plan for the {format_duration(clock.left)} that are left: {left.line()}")
     settings = settings_for(request, plans, max(LEAST_TRAINING, left.training))
@@ -121,13 +142,25 @@ def train_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> 
     return True
 
 
+def tune(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> SearchChoice | None:
+    """The search settings that suit the model, written into it; None where there is no time to try any."""
+    tuner = Tuner(request.work, plans, request.workers, request.seed, say)
+    seconds = TimePlan.of(clock.left, "teacher", "off_plan", "training").tuning
+    if tuner.chosen is None and seconds < LEAST_TUNING:
+        return None
+    model = request.work / "model"
+    choice = tuner.chosen or tuner.choose(model, clock, min(seconds, TimePlan.of(clock.limit).tuning))
+    set_choice(model, choice)
+    return choice
+
+
 def settings_for(request: LearnRequest, plans: Plans, seconds: float) -> TrainingSettings:
     """New ones, or those of the run that is there, with more time if there is more."""
     run = request.training
     if not (run / "state.pt").exists():
         return training_settings(plans.path, plans.data.domain_text, seconds, request.seed)
     begun = read_settings(run / "settings.json")
-    planned = TimePlan.of(request.seconds * 0.9, TEACHER).training
+    planned = TimePlan.of(request.seconds * 0.9).training
     if planned <= begun.schedule.seconds:
         return begun
     return replace(begun, schedule=replace(begun.schedule, time=f"{planned:.1f}s"))
@@ -144,7 +177,7 @@ def report(request: LearnRequest, clock: Clock, plans: Plans) -> Iterator[str]:
     ]
     path = request.work / "evaluation.jsonl"
     results = evaluate(path, jobs, request.workers, lambda: clock.left < AHEAD * seconds)
-    write_json(request.out / "summary.json", [asdict(result) for result in results], indent=1)
+    write_json(request.out / "summary.json", [result.summary() for result in results], indent=1)
     yield table(results, seconds)
     yield from seen_before(plans)
     yield from diagnose(evidence(request, plans, results))

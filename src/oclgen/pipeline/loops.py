@@ -24,9 +24,10 @@ from oclgen.improve.training_data import best_searches, example_rows, store
 from oclgen.learn.settings import read_settings
 from oclgen.learn.train import train
 from oclgen.pipeline.clock import LEAST_LOOP, Clock
-from oclgen.pipeline.evaluation import SEARCH, EvaluationJob, Score, evaluate
+from oclgen.pipeline.evaluation import SEARCH, EvaluationJob, EvaluationResult, Score, evaluate
 from oclgen.pipeline.gathering import Plans, training_rows
-from oclgen.pipeline.installing import make_model
+from oclgen.pipeline.installing import SearchChoice, make_model
+from oclgen.pipeline.off_plan import problem_of
 from oclgen.pipeline.sizes import finetuning_settings
 from oclgen.pipeline.source import Say
 from oclgen.search.anytime import Ending
@@ -40,6 +41,8 @@ MOST_LOOP = 1200.0
 LEAST_SECONDS, MOST_SECONDS = 1.0, 30.0
 """Of the search of one problem."""
 MEMORY_MB = 4096
+IDLE_LOOPS = 2
+"""So many loops that made nothing better are enough."""
 NO_PLAN = 1_000_000
 """Stands for the length of the teacher's plan where it found none."""
 EXTRA = ExtraExamples(bank=True, plans=2, states=6, slack=2)
@@ -55,6 +58,8 @@ class Improver:
     workers: Workers
     seed: int
     say: Say
+    choice: SearchChoice | None = None
+    """The search settings of the model before all loops, and so of all."""
 
     def folder(self, number: int) -> Path:
         return self.work / f"loop-{number}"
@@ -72,8 +77,9 @@ class Improver:
         return self.folder(kept[-1]) / "model" if kept else self.work / "model"
 
     def loops(self, end: float) -> Iterator[Path]:
-        """Run loops until `end` on the clock; yields each model that is kept."""
-        while True:
+        """Run loops until `end` on the clock, or until more of them would bring nothing; yields each model that is
+        kept."""
+        while not self.settled():
             number = len(self.outcomes()) + 1
             seconds = self.planned(number, end - self.clock.spent)
             if seconds is None:
@@ -82,6 +88,14 @@ class Improver:
             self.run(number, seconds, before)
             if self.current() != before:
                 yield self.current()
+
+    def settled(self) -> bool:
+        """Whether all problems that choose are solved and the last loops made nothing better."""
+        last = self.outcomes()[-IDLE_LOOPS:]
+        settled = len(last) == IDLE_LOOPS and last[-1]["all_solved"] and not any(outcome["kept"] for outcome in last)
+        if settled:
+            self.say(f"self-improvement ends early: all is solved, and {IDLE_LOOPS} loops in a row made nothing better")
+        return settled
 
     def planned(self, number: int, left: float) -> float | None:
         """Seconds for a loop, as it was begun if it was; None where there is no time for another."""
@@ -102,7 +116,8 @@ class Improver:
         self.say(f"loop {number}: {format_duration(seconds)} of searching, learning and choosing")
         if not (folder / "data").exists():
             self.search(number, SEARCHING * seconds, before)
-            rows = training_rows(list(self.examples(number)), self.plans.validation())
+            self.current_score(CHOOSING * seconds)
+            rows = training_rows(list(self.examples(number)), list(self.validation()))
             recipe = {**self.plans.data.provenance(), "improved": {"iteration": number, "method": SEARCH}}
             store(rows, folder / "data", recipe, self.plans.data.domain_text)
         if not (folder / "model").exists():
@@ -146,12 +161,26 @@ class Improver:
         return [Searched.from_json(line) for line in read_json_lines(self.folder(number) / "searches.jsonl")]
 
     def examples(self, number: int) -> Iterator[Row]:
-        """Each training problem with the best plan known, and what the searches found beside it."""
+        """Each training problem with the best plan known, and what the searches found beside it. The teacher's plans
+        from states beside its own stay only where its plan is still the best: elsewhere they are too long."""
         rows: Mapping[int, Row] = {row.id: row for row in self.problems(number)}
         best = best_searches(each for past in range(1, number + 1) for each in self.searches(past))
         found = (row for row in example_rows(best, rows, SEARCH) if row.length < NO_PLAN)
         yield from found
         yield from (row for row in rows.values() if row.id not in best and row.length < NO_PLAN)
+        better = {each.problem for each in best.values() if each.solved and each.length < each.known}
+        yield from (row for row in self.plans.off_plan() if problem_of(row) not in better)
+
+    def validation(self) -> Iterator[Row]:
+        """The problems that choose, with the best plans that any model found: a teacher's longer ones would prefer the
+        checkpoints that have learned least."""
+        best = {row.id: row for row in self.plans.validation()}
+        for path in (self.work / "choice-0.jsonl", *sorted(self.work.glob("loop-*/choice.jsonl"))):
+            for found in (EvaluationResult(**line) for line in read_json_lines(path)):
+                row = best[found.problem]
+                if found.length is not None and found.length < row.length:
+                    best[row.id] = replace(row, plan=found.plan, length=found.length)
+        yield from best.values()
 
     def learn(self, folder: Path, seconds: float, before: Path) -> None:
         run = folder / "training"
@@ -161,20 +190,27 @@ class Improver:
         settings = read_settings(run / "settings.json") if begun else asked
         if train(settings, run, resume=begun).reason == "interrupted":
             raise KeyboardInterrupt  # saved; whoever sent the signal meant the whole command
-        make_model(run / "best", folder / "model")
+        make_model(run / "best", folder / "model", self.choice)
 
     def choose(self, number: int, seconds: float) -> None:
         """Keep the candidate if it is better than the model before."""
-        earlier = self.outcomes()
-        kept = [past for past, outcome in enumerate(earlier, 1) if outcome["kept"]]
-        first = self.folder(kept[-1]) / "choice.jsonl" if kept else self.work / "choice-0.jsonl"
-        before = self.score(self.current(), first, seconds / 2)
+        before = self.current_score(seconds)
         after = self.score(self.folder(number) / "model", self.folder(number) / "choice.jsonl", seconds / 2)
         better = after.better_than(before)
         problems = len(self.plans.validation())
-        outcome = {"kept": better, "before": before.text(problems), "after": after.text(problems)}
+        outcome = {
+            "kept": better,
+            "before": before.text(problems),
+            "after": after.text(problems),
+            "all_solved": len((after if better else before).lengths) == problems,
+        }
         write_json(self.folder(number) / "outcome.json", outcome)
         self.say(f"loop {number}: {outcome['after']} (before: {outcome['before']}): {'kept' if better else 'not kept'}")
+
+    def current_score(self, seconds: float) -> Score:
+        kept = [past for past, outcome in enumerate(self.outcomes(), 1) if outcome["kept"]]
+        path = self.folder(kept[-1]) / "choice.jsonl" if kept else self.work / "choice-0.jsonl"
+        return self.score(self.current(), path, seconds / 2)
 
     def score(self, model: Path, path: Path, seconds: float) -> Score:
         """The same seconds for each problem in all loops, so that scores can be compared."""

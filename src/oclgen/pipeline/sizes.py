@@ -15,6 +15,9 @@ WINDOW_TOKENS = 100
 SAVE_EVERY = "20s"
 MOST_EPOCHS = 400.0
 """More passes over a hundred plans make the validation loss rise again."""
+STALE = 0.5
+"""When the validation loss was least in the first half of the steps so far, more of them bring nothing: the rate
+decays, and the time is for self-improvement."""
 
 
 def rollout_size(domain_text: str) -> tuple[int, int]:
@@ -43,7 +46,9 @@ def training_settings(data: Path, domain_text: str, seconds: float, seed: int) -
         model=model,
         data=Data(str(data), window=window, batch_tokens=4000),
         optimizer=Optimizer("muon", lr=0.003, hidden_lr=0.02, betas=(0.9, 0.98)),
-        schedule=Schedule("trapezoid", warmup=50, decay=0.4, time=f"{seconds:.1f}s", most_epochs=MOST_EPOCHS),
+        schedule=Schedule(
+            "trapezoid", warmup=50, decay=0.4, time=f"{seconds:.1f}s", most_epochs=MOST_EPOCHS, stale=STALE
+        ),
         run=run_settings(seconds, seed),
         generation=Generation(problems=0),
     )
@@ -61,6 +66,6 @@ def finetuning_settings(before: TrainingSettings, initial: Path, data: Path, sec
         before,
         data=replace(before.data, path=str(data)),
         optimizer=optimizer,
-        schedule=replace(before.schedule, warmup=20, decay=0.7, time=f"{seconds:.1f}s", most_epochs=MOST_EPOCHS / 4),
+        schedule=Schedule("trapezoid", warmup=20, decay=0.7, time=f"{seconds:.1f}s", most_epochs=MOST_EPOCHS / 4),
         run=replace(run_settings(seconds, before.run.seed), initial=str(initial)),
     )

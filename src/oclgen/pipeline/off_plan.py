@@ -1,0 +1,157 @@
+"""States beside the plans, where problems are few: more to learn from than one plan for each problem.
+
+A policy that has seen only plans does not know what to do one wrong action later, and a few dozen plans are soon
+learned by heart. So from each training problem come problems that start elsewhere: at its initial state or at a state
+of its plan, and from there some random actions on. The teacher solves them.
+
+WORK/off_plan/      these problems with their plans, or without
+WORK/off_plan.json  when, on the clock, this stage ends
+"""
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+
+from oclgen.data import dataset
+from oclgen.data.attempts import run_classical
+from oclgen.data.dataset import TRAIN, Row, Writer
+from oclgen.data.off_plan import ID_STEP, off_plan_row, walk_from
+from oclgen.errors import OclgenError
+from oclgen.interfaces import Plan
+from oclgen.pddl.initial_state import problem_from
+from oclgen.pddl.plan_file import parse_plan
+from oclgen.pddl.task import PddlTask
+from oclgen.pipeline.clock import Clock
+from oclgen.pipeline.source import Say
+from oclgen.support.files import read_json, write_json
+from oclgen.support.parallel import Workers, progress_note, run_unordered
+from oclgen.support.progress import Progress
+from oclgen.support.settings import format_duration
+
+FEW_PROBLEMS = 1000
+"""With so many training problems, states beside the plans are not needed."""
+EXAMPLES, MOST_STATES = 2000, 30
+"""Examples that are enough in all, and states beside one plan."""
+LEAST_WALK = 8
+"""The longest walk is as long as the plan, but at least this."""
+TEACHER = "lama-first"
+LEAST_LIMIT, MOST_LIMIT, LIMIT_FACTOR = 2.0, 10.0, 4.0
+"""Seconds for a state, and for how much harder than the problem itself it may be: many states have no plan at all."""
+MEMORY_LIMIT = 4 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class StateJob:
+    """The k-th off-plan state of a problem."""
+
+    row: Row
+    k: int
+    domain_text: str
+    translate_options: tuple[str, ...]
+    seed: int
+
+
+def states_each(problems: int) -> int:
+    """How many states beside each plan; 0 where there are problems enough."""
+    if problems >= FEW_PROBLEMS:
+        return 0
+    return min(MOST_STATES, ceil((EXAMPLES - problems) / problems))
+
+
+@dataclass(frozen=True)
+class OffPlanStage:
+    """The problems that are learned from, and the folder of this stage."""
+
+    work: Path
+    rows: list[Row]
+    data: dataset.Dataset
+    seed: int
+
+    @property
+    def folder(self) -> Path:
+        return self.work / "off_plan"
+
+    def run(self, clock: Clock, seconds: float, workers: Workers, say: Say) -> None:
+        """Solve states until there are enough or the time is up; goes on where it was stopped."""
+        path = self.work / "off_plan.json"
+        if not path.exists():
+            write_json(path, {"end": round(clock.spent + seconds, 1)})
+        end, each = float(read_json(path)["end"]), states_each(len(self.rows))
+        say(
+            f"off-plan states: {len(self.rows)} problems to learn from are few, so {TEACHER} also solves up to {each} "
+            f"states beside each plan, {format_duration(max(0.0, end - clock.spent))} in all"
+        )
+        recipe = {**self.data.recipe, "off_plan": {"states": each, "seed": self.seed}}
+        with closing(Writer(self.folder, recipe, self.data.domain_text)) as writer:
+            self.solve(writer, each, clock, end, workers)
+        made, failed = (dataset.open_dataset(self.folder).count(split) for split in (TRAIN, dataset.FAILED))
+        say(f"off-plan states: {made} solved, {failed} without a plan")
+
+    def solve(self, writer: Writer, each: int, clock: Clock, end: float, workers: Workers) -> None:
+        total, done = each * len(self.rows), len(writer.fingerprints)
+        progress = Progress(total, done, "state")
+        for row in run_unordered(solve_state, self.jobs(writer, each, clock, end), workers):
+            writer.append(row)
+            done += 1
+            progress.show(done, progress_note(workers, f"at most {format_duration(max(0.0, end - clock.spent))}"))
+        progress.close()
+
+    def jobs(self, writer: Writer, each: int, clock: Clock, end: float) -> Iterator[StateJob]:
+        """One state of every problem before the second of any."""
+        options = tuple(self.data.recipe.get("translate_options", ()))
+        for k in range(1, each + 1):
+            for row in self.rows:
+                if row.id + k * ID_STEP in writer.fingerprints:
+                    continue
+                if clock.spent > end:
+                    return
+                yield StateJob(row, k, self.data.domain_text, options, self.seed)
+
+
+def off_plan_rows(work: Path) -> list[Row]:
+    """The solved states of a finished stage; none where there was no such stage."""
+    folder = work / "off_plan"
+    return list(dataset.open_dataset(folder).rows(TRAIN)) if folder.exists() else []
+
+
+def problem_of(row: Row) -> int:
+    """The number of the problem that an off-plan state comes from."""
+    return row.id % ID_STEP
+
+
+def solve_state(job: StateJob) -> Row:
+    """Work of one process: walk to a state and let the teacher solve it."""
+    row, started = job.row, time.monotonic()
+    task = PddlTask(job.domain_text, row.problem)
+    _, state = walk_from(task, *drawn_walk(job))
+    problem = problem_from(row.problem, task.info.domain, task.atoms(state))
+    plan = teacher_plan(job, problem)
+    made = replace(row, seconds=time.monotonic() - started, teacher=TEACHER, seed=job.seed)
+    return off_plan_row(made, job.k, job.domain_text, problem, plan)
+
+
+def drawn_walk(job: StateJob) -> tuple[Plan, int, random.Random]:
+    """Half of the walks begin at the initial state; short ones are as frequent as long ones."""
+    plan, rng = parse_plan(job.row.plan, job.row.name), random.Random(f"{job.seed}/{job.row.id}/{job.k}")
+    offset = rng.randrange(max(1, len(plan))) if job.k % 2 == 0 else 0
+    longest = max(LEAST_WALK, len(plan))
+    return plan[:offset], max(1, round(longest ** rng.random())), rng
+
+
+def teacher_plan(job: StateJob, problem: str) -> Plan | None:
+    limit = min(MOST_LIMIT, max(LEAST_LIMIT, LIMIT_FACTOR * job.row.seconds))
+    try:
+        return run_classical(
+            TEACHER,
+            job.domain_text,
+            problem,
+            seconds=limit,
+            memory_bytes=MEMORY_LIMIT,
+            translate_options=job.translate_options,
+        ).plan
+    except OclgenError:  # the teacher failed in a way of its own: one state less
+        return None

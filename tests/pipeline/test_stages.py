@@ -1,0 +1,187 @@
+"""Stages of `oclgen learn` by themselves: off-plan states, search settings, and when the loops end."""
+
+import json
+import tomllib
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oclgen.data import dataset
+from oclgen.data.dataset import Row
+from oclgen.data.off_plan import ID_STEP, off_plan_row
+from oclgen.pddl.checking.validate import validate
+from oclgen.pddl.plan_file import parse_plan
+from oclgen.pipeline import off_plan, tuning
+from oclgen.pipeline.clock import Clock
+from oclgen.pipeline.evaluation import EvaluationJob, EvaluationResult
+from oclgen.pipeline.gathering import Plans, divide, store_examples
+from oclgen.pipeline.installing import SearchChoice, install, set_choice
+from oclgen.pipeline.loops import Improver
+from oclgen.pipeline.off_plan import OffPlanStage, problem_of, states_each
+from oclgen.pipeline.tuning import Tuner
+from oclgen.support.files import write_json
+from tests.data.toy_data import make_dataset
+
+
+@pytest.fixture
+def plans(tmp_path: Path) -> Plans:
+    """Of a folder of 12 solved problems: 10 to learn from, one to choose, one to measure."""
+    write_json(tmp_path / "splits.json", divide(make_dataset(tmp_path / "data", 12, blocks="3")))
+    return Plans(tmp_path)
+
+
+def stage(plans: Plans, work: Path) -> OffPlanStage:
+    return OffPlanStage(work, plans.rows("train"), plans.data, 0)
+
+
+def test_the_fewer_problems_the_more_states_beside_each_plan() -> None:
+    assert [states_each(count) for count in (1, 50, 100, 500, 999, 1000, 5000)] == [30, 30, 19, 3, 2, 0, 0]
+
+
+def test_off_plan_states_are_solved_and_become_examples_of_training_problems(
+    plans: Plans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(off_plan, "MOST_STATES", 1)
+    said: list[str] = []
+    stage(plans, tmp_path).run(Clock(tmp_path / "clock.json", 600.0), 500.0, 1, said.append)
+    rows = plans.off_plan()
+    assert "10 problems to learn from are few, so lama-first also solves up to 1 states" in said[0]
+    assert said[1] == f"off-plan states: {len(rows)} solved, {10 - len(rows)} without a plan" and len(rows) >= 8
+    originals = {row.id: row for row in plans.rows("train")}
+    for row in rows:
+        assert validate(plans.data.domain_text, row.problem, parse_plan(row.plan, row.name)).valid
+        assert originals[problem_of(row)].problem != row.problem
+    store_examples(plans)
+    assert dataset.open_dataset(plans.path).count("train") == 10 + len(rows)
+
+
+def test_a_stopped_stage_goes_on_and_never_makes_a_state_twice(
+    plans: Plans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(off_plan, "MOST_STATES", 2)
+    solved: list[tuple[int, int]] = []
+
+    def stopped(job: off_plan.StateJob) -> Row:
+        if len(solved) == 3:
+            raise KeyboardInterrupt
+        return counted(job)
+
+    def counted(job: off_plan.StateJob) -> Row:
+        solved.append((job.row.id, job.k))
+        return off_plan_row(job.row, job.k, job.domain_text, job.row.problem, parse_plan(job.row.plan, ""))
+
+    clock = Clock(tmp_path / "clock.json", 600.0)
+    monkeypatch.setattr(off_plan, "solve_state", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        stage(plans, tmp_path).run(clock, 500.0, 1, lambda _: None)
+    monkeypatch.setattr(off_plan, "solve_state", counted)
+    stage(plans, tmp_path).run(clock, 500.0, 1, lambda _: None)
+    assert len(solved) == len(set(solved)) == 20 and {k for _, k in solved[:10]} == {1}
+    assert {row.id // ID_STEP for row in plans.off_plan()} == {1, 2}
+
+
+def test_the_stage_ends_when_its_time_is_up(plans: Plans, tmp_path: Path) -> None:
+    said: list[str] = []
+    stage(plans, tmp_path).run(Clock(tmp_path / "clock.json", 600.0, begun=10.0), -1.0, 1, said.append)
+    assert said[-1] == "off-plan states: 0 solved, 0 without a plan"
+
+
+def tuner(plans: Plans, work: Path, said: list[str]) -> Tuner:
+    return Tuner(work, plans, 1, 0, said.append)
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, length: Any) -> list[dict[str, Any]]:
+    """Instead of searches: `length` of the settings; the settings that were tried."""
+    tried: list[dict[str, Any]] = []
+
+    def evaluate(_path: Path, jobs: list[EvaluationJob], *_: object) -> list[EvaluationResult]:
+        tried.append(dict(jobs[0].settings))
+        found = length(jobs[0].settings)
+        return [EvaluationResult(job.row.id, job.method, found, job.row.length, found) for job in jobs]
+
+    monkeypatch.setattr(tuning, "evaluate", evaluate)
+    return tried
+
+
+def test_the_best_settings_are_chosen_one_after_the_other(
+    plans: Plans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    tried = answering(
+        monkeypatch,
+        lambda settings: 100 - 20 * (settings["decoding"] == "applicable") - 10 * (settings["percentile"] == 50),
+    )
+    choice = tuner(plans, tmp_path, said).choose(tmp_path, Clock(tmp_path / "clock.json", 600.0), 60.0)
+    assert choice == SearchChoice("applicable", 0.05, 50) == tuner(plans, tmp_path, said).chosen
+    assert len(tried) == 4 and "decoding applicable, confidence 0.05, percentile 50: 1 of 1 solved" in said[-1]
+
+
+@pytest.mark.parametrize("length", [None, 100])
+def test_without_a_difference_the_settings_stay(
+    plans: Plans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int | None
+) -> None:
+    answering(monkeypatch, lambda _: length)
+    clock = Clock(tmp_path / "clock.json", 600.0)
+    assert tuner(plans, tmp_path, []).choose(tmp_path, clock, 60.0) == SearchChoice()
+
+
+def test_with_one_problem_only_that_one_chooses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_json(tmp_path / "splits.json", divide(make_dataset(tmp_path / "data", 1, blocks="3")))
+    tried = answering(monkeypatch, lambda _: 10)
+    tuner(Plans(tmp_path), tmp_path, []).choose(tmp_path, Clock(tmp_path / "clock.json", 600.0), 60.0)
+    assert len(tried) == 4
+
+
+def fake_model(folder: Path, choice: SearchChoice | None) -> Path:
+    (folder / "relational").mkdir(parents=True, exist_ok=True)
+    (folder / "relational" / "settings.json").write_text('{"max_plan": 73}')
+    set_choice(folder, choice)
+    return folder
+
+
+def test_chosen_settings_replace_ours_but_never_the_users(tmp_path: Path) -> None:
+    out, written = tmp_path / "out", tmp_path / "written"
+    out.mkdir()
+    install(fake_model(tmp_path / "model", None), out, written)
+    install(fake_model(tmp_path / "model", SearchChoice("applicable")), out, written)
+    settings = tomllib.loads((out / "solve.toml").read_text())
+    assert settings == {"max_tokens": 72, "decoding": "applicable", "confidence": 0.2, "percentile": 20}
+    (out / "solve.toml").write_text("samples = 3\n")
+    install(fake_model(tmp_path / "model", SearchChoice(percentile=50)), out, written)
+    assert (out / "solve.toml").read_text() == "samples = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("kept", "all_solved", "ends"),
+    [
+        ([False, False], True, True),
+        ([True, False, False], True, True),
+        ([False, False], False, False),
+        ([False, True], True, False),
+        ([False], True, False),
+    ],
+)
+def test_loops_end_early_when_all_is_solved_and_two_brought_nothing(
+    plans: Plans, tmp_path: Path, kept: list[bool], all_solved: bool, ends: bool
+) -> None:
+    for number, each in enumerate(kept, 1):
+        (tmp_path / f"loop-{number}").mkdir()
+        outcome = json.dumps({"kept": each, "all_solved": all_solved})
+        (tmp_path / f"loop-{number}" / "outcome.json").write_text(outcome)
+    said: list[str] = []
+    improver = Improver(tmp_path, plans, Clock(tmp_path / "clock.json", 600.0), 1, 0, said.append)
+    assert improver.settled() is ends
+    assert len(said) == ends
+
+
+def test_loops_are_validated_on_the_best_plans_that_any_model_found(plans: Plans, tmp_path: Path) -> None:
+    [row] = plans.validation()
+    improver = Improver(tmp_path, plans, Clock(tmp_path / "clock.json", 600.0), 1, 0, lambda _: None)
+    assert list(improver.validation()) == [row]
+    (tmp_path / "loop-1").mkdir()
+    for name, length in (("choice-0", row.length - 1), ("loop-1/choice", row.length + 1)):
+        result = EvaluationResult(row.id, "oclgen", length, row.length, length, f"plan of {length}")
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(asdict(result)) + "\n")
+    assert list(improver.validation()) == [replace(row, length=row.length - 1, plan=f"plan of {row.length - 1}")]

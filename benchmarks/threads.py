@@ -1,4 +1,4 @@
-"""What a second thread brings to a search: iterations in equal time on the largest problem of each range.
+"""What a second thread of the engine brings to a search: iterations in equal time on the largest problem of each range.
 
 python -m benchmarks.threads --seconds 8 --threads 2
 """
@@ -26,7 +26,8 @@ def main() -> None:
         problem = catalog.draw(spec, 7001, 0, catalog.overrides(spec, ranges)).text
         work = []
         for threads in (1, options.threads):
-            result = solve(spec.domain_text, problem, time_limit=options.seconds, threads=threads)
+            settings = {"engine_threads": threads}
+            result = solve(spec.domain_text, problem, time_limit=options.seconds, settings=settings)
             counters = result.counters
             work.append((counters.iterations, counters.evaluated, counters.tokens))
         ratios = [f"{more / max(1, one):.2f}" for one, more in zip(*work, strict=True)]

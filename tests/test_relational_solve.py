@@ -1,5 +1,6 @@
 """Relational models through the searches: random weights, all domains; valid plans, the same for the same seed."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from oclgen.errors import InputError
 from oclgen.loaded_model import LoadedModel, ModelUse
 from oclgen.pddl.checking.validate import validate
 from oclgen.search import METHODS
-from oclgen.search.anytime import SearchResult
+from oclgen.search.anytime import Budget, SearchResult
 from oclgen.solve_process import SolveRequest
 from tests.pddl.samples import SMALL, drawn
 from tests.relational_folder import write_relational_model
@@ -67,23 +68,53 @@ def test_the_answer_is_the_same_for_any_number_of_threads(decoding: str, nodes: 
         assert [length for _, length in one.trace] == [length for _, length in other.trace]
 
 
-def test_threads_are_on_record(blocks_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("method", "iterations", "settings", "memory", "found"),
+    [
+        ("oclgen", None, {}, None, (4, 1)),
+        ("oclgen", None, {}, 1 << 30, (2, 2)),
+        ("oclgen", None, {}, 1 << 20, (1, 4)),
+        ("oclgen", None, {"engine_threads": 2}, None, (2, 2)),
+        ("oclgen", 5, {}, None, (1, 4)),
+        ("oclgen", None, {"device": "cpu-torch"}, None, (1, 1)),
+        ("mcts", None, {}, None, (1, 4)),
+        ("lama", None, {}, None, (1, 1)),
+    ],
+)
+def test_four_cores_are_searches_or_threads_of_the_engine(
+    method: str,
+    iterations: int | None,
+    settings: dict[str, Any],
+    memory: int | None,
+    found: tuple[int, int],
+    blocks_model: Path,
+) -> None:
+    text, problem = drawn("blocksworld", 0)
+    prepared = planner.prepare(
+        text, problem, method=method, model=None if method == "lama" else blocks_model, settings=settings
+    )
+    spread = prepared.on_cores(4, Budget(10, iterations, memory))
+    assert (spread.searches, spread.model_use.engine_threads) == found
+    assert spread.threads == found[0] * found[1]
+
+
+def test_the_default_is_all_cores_of_the_machine_up_to_eight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[SolveRequest] = []
     monkeypatch.setattr(solve_process, "run_request", asked.append)
     text, problem = drawn("blocksworld", 0)
     (tmp_path / "domain.pddl").write_text(text)
     (tmp_path / "problem.pddl").write_text(problem)
-    for threads in ("1", "2"):
-        solve_command.main(["--threads", threads, str(tmp_path / "problem.pddl")], standalone_mode=False)
-    records = [planner.prepare(text, problem, model=blocks_model, settings=each.settings).settings for each in asked]
-    assert [record["threads"] for record in records] == [1, 2]
+    for cores, options in ((2, []), (64, []), (64, ["--threads", "1"]), (2, ["--threads", "16"])):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, count=cores: set(range(count)), raising=False)
+        solve_command.main([*options, str(tmp_path / "problem.pddl")], standalone_mode=False)
+    assert [each.threads for each in asked] == [2, 8, 1, 16]
 
 
 def test_no_threads_are_refused(blocks_model: Path) -> None:
     with pytest.raises(InputError, match="threads must be at least 1"):
         once("blocksworld", blocks_model, threads=0)
     with pytest.raises(InputError, match="threads must be at least 1"):
-        ModelUse(threads=-1)
+        ModelUse(engine_threads=-1)
 
 
 def test_a_model_of_another_domain_is_refused(blocks_model: Path) -> None:

@@ -15,12 +15,12 @@ import pytest
 
 from oclgen import improving_plans, search_group, solve
 from oclgen.domains import catalog
-from oclgen.errors import InputError
 from oclgen.interfaces import Plan
 from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.planner import prepare
-from oclgen.search.anytime import Budget, Counters
+from oclgen.search.anytime import Budget, Counters, Ending
+from oclgen.search.extensions.exchange import SharedState
 from oclgen.search_group import SearchGroup, affordable_searches, member_seed
 from tests.model_folder import write_random_model
 
@@ -36,6 +36,11 @@ SHORTENS = (
     "import json, sys; sys.stdin.readline(); plan = json.loads(sys.stdin.readline())['plan'];"
     "print(json.dumps({'plan': plan[1:], 'counters': {'iterations': 5}}), flush=True); sys.stdin.read()"
 )
+ECHOES = (
+    "import json, sys; sys.stdin.readline()\n"
+    "for line in sys.stdin: print(json.dumps({'counters': {'evaluated': len(json.loads(line)['states'])}}), flush=True)"
+)
+"""Tells how many states came in a message."""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +56,7 @@ def play(monkeypatch: pytest.MonkeyPatch, *scripts: str) -> list[str]:
     """Let the children run these scripts, at once; returns those that have not been started."""
     left = list(scripts)
 
-    def start(_memory: int | None) -> subprocess.Popen[bytes]:
+    def start(_memory: int) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-c", left.pop(0)]
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -86,7 +91,7 @@ def running(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[bytes]"]
     def start(*more: str) -> "subprocess.Popen[bytes]":
         (tmp_path / "domain.pddl").write_text(DOMAIN)
         (tmp_path / "problem.pddl").write_text(PROBLEM)
-        command = [sys.executable, "-m", "oclgen", "solve", "problem.pddl", "--searches", "3"]
+        command = [sys.executable, "-m", "oclgen", "solve", "problem.pddl", "--threads", "3"]
         command += ["--json", "record.json", *more]
         with (tmp_path / "out").open("wb") as out:
             process = subprocess.Popen(command, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT)
@@ -102,11 +107,14 @@ def running(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[bytes]"]
 def test_a_run_with_three_searches_leaves_valid_plans_a_record_and_no_process(
     running: Callable[..., "subprocess.Popen[bytes]"], tmp_path: Path
 ) -> None:
-    process = running("--overall-time-limit", "6s")
+    process = running("--overall-time-limit", "10m")
+    wait_until(lambda: len(members(process.pid)) == 2)
+    wait_until(lambda: b"Plan length" in (tmp_path / "out").read_bytes())
+    process.terminate()
     assert process.wait(PATIENCE) == 0
     assert members(process.pid) == []
     record = json.loads((tmp_path / "record.json").read_text())
-    assert (record["searches"], record["threads"]) == (3, 1)
+    assert (record["threads"], record["searches"]) == (3, 3)
     plans = [parse_plan(path.read_text(), path.name) for path in sorted(tmp_path.glob("sas_plan.*"))]
     assert plans
     assert all(validate(DOMAIN, PROBLEM, plan).valid for plan in plans)
@@ -163,7 +171,7 @@ def test_a_foreign_plan_becomes_the_plan_of_the_run(model: Path, monkeypatch: py
     assert foreign is not None
     play(monkeypatch, posting(foreign))
     # Free decoding with random weights finds no plan.
-    plans = improving_plans(DOMAIN, PROBLEM, model=model, time_limit=PATIENCE, searches=2)
+    plans = improving_plans(DOMAIN, PROBLEM, model=model, time_limit=PATIENCE, threads=2)
     assert next(plans) == foreign
     plans.close()
 
@@ -212,6 +220,65 @@ def test_a_search_at_its_memory_limit_ends_the_others_first(monkeypatch: pytest.
         group.stop()
 
 
+def test_room_is_made_one_search_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    play(monkeypatch, posting(ROUND), posting(ROUND))
+    budget = Budget(memory_bytes=3 << 40)
+    group = SearchGroup({}, 0, 3, budget)
+    group.start()
+    try:
+        wait_until(lambda: budget.memory_bytes == 1 << 40)
+        assert [(group.make_room(), budget.memory_bytes) for _ in range(3)] == [
+            (True, 2 << 40),
+            (True, 3 << 40),
+            (False, 3 << 40),
+        ]
+    finally:
+        group.stop()
+
+
+@pytest.mark.parametrize("plan", [ROUND, ()])
+def test_a_proof_by_one_search_ends_the_run(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    proves = f"import sys; sys.stdin.readline(); print('{json.dumps({'plan': plan, 'ending': 'exhausted'})}')"
+    play(monkeypatch, proves)
+    budget = Budget(PATIENCE)
+    with search_group.searching_together({}, 0, 2, budget, Counters()) as exchange:
+        wait_until(lambda: budget.exhausted())
+        assert (exchange.take() or ()) == plan
+    assert budget.ending is Ending.EXHAUSTED
+
+
+def test_states_go_round_but_not_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = SharedState(1.5, ROUND)
+    sends = (
+        f"import sys; sys.stdin.readline(); print('{json.dumps({'states': [found]})}', flush=True); sys.stdin.read()"
+    )
+    play(monkeypatch, sends, ECHOES)
+    group = SearchGroup({}, 0, 3, Budget())
+    group.start()
+    try:
+        wait_until(lambda: {"evaluated": 1} in group.counted())
+        assert found in group.exchange.take_states()
+        group.exchange.post_states([found, found])
+        wait_until(lambda: {"evaluated": 2} in group.counted())
+        assert group.exchange.take_states() == []
+    finally:
+        group.stop()
+
+
+def test_a_search_that_reads_nothing_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    play(monkeypatch, "import time; time.sleep(600)", ECHOES)
+    group = SearchGroup({}, 0, 3, Budget())
+    group.start()
+    long = SharedState(1.0, ROUND * 20_000)
+    try:
+        for _ in range(20):
+            group.exchange.post_states([long])
+        group.exchange.post_states([long, long])
+        wait_until(lambda: {"evaluated": 2} in group.counted())
+    finally:
+        group.stop()
+
+
 def test_a_search_that_ends_at_once_starts_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     left = play(monkeypatch, ENDS)
     monkeypatch.setattr(search_group, "PROOF_SECONDS", PATIENCE)
@@ -232,13 +299,8 @@ def test_what_the_children_did_is_added(monkeypatch: pytest.MonkeyPatch) -> None
     assert budget.make_room is None
 
 
-def test_only_oclgen_runs_several_searches(model: Path) -> None:
-    with pytest.raises(InputError, match="mcts"):
-        solve(DOMAIN, PROBLEM, method="mcts", model=model, searches=2)
-
-
 def test_little_memory_means_fewer_searches() -> None:
-    assert affordable_searches(8, None) == 8
+    assert affordable_searches(8, 8 << 30) == 8
     assert affordable_searches(8, 1 << 30) == 2
     assert affordable_searches(8, 1 << 20) == 1
 

@@ -36,7 +36,7 @@ def fast_downward_driver() -> str:
 
 LIMITS = ["--overall-time-limit", f"{TIME_LIMIT}s", "--overall-memory-limit", f"{MEMORY_LIMIT}M"]
 ALGORITHMS = {
-    "oclgen": [sys.executable, "-m", "oclgen", "solve", *LIMITS, "{domain}", "{problem}"],
+    "oclgen": [sys.executable, "-m", "oclgen", "solve", "--threads", "1", *LIMITS, "{domain}", "{problem}"],
     "lama": [sys.executable, fast_downward_driver(), "--alias", "lama", *LIMITS, "{domain}", "{problem}"],
 }
 

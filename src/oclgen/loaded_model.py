@@ -42,7 +42,7 @@ class ModelUse:
     temperature: float = 1.0
     device: str = "cpu"
     """`cpu` is the engine without torch; `cuda` and `cpu-torch` need the `learn` extra."""
-    threads: int = 1
+    engine_threads: int = 1
     """Of the engine on `cpu`, for relational models; what is found does not depend on it."""
 
     def __post_init__(self) -> None:
@@ -50,8 +50,8 @@ class ModelUse:
             raise InputError(f"device must be one of {', '.join(DEVICES)}, not {self.device!r}")
         if self.decoding not in DECODINGS:
             raise InputError(f"decoding must be one of {', '.join(DECODINGS)}, not {self.decoding!r}")
-        if self.threads < 1:
-            raise InputError(f"threads must be at least 1, not {self.threads}")
+        if self.engine_threads < 1:
+            raise InputError(f"engine_threads must be at least 1, not {self.engine_threads}")
 
 
 class CountingPolicy(Policy, Protocol):
@@ -105,9 +105,9 @@ class LoadedModel:
         from oclgen.relational_checkpoint import load_relational
 
         def load() -> "RelationalModel":
-            return relational_model(load_relational(self.folder / RELATIONAL.name), use.device, use.threads)
+            return relational_model(load_relational(self.folder / RELATIONAL.name), use.device, use.engine_threads)
 
-        model: RelationalModel = self._keep(RELATIONAL.name, f"{use.device} {use.threads}", load)
+        model: RelationalModel = self._keep(RELATIONAL.name, f"{use.device} {use.engine_threads}", load)
         return model
 
     def _checkpoint(self, kind: str) -> "Checkpoint":

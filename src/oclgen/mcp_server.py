@@ -135,7 +135,7 @@ async def search(
         if plan is not None:
             (folder / "given.plan").write_text("\n".join(plan) + "\n", encoding="utf-8")
             files.append("given.plan")
-        options = ["--overall-time-limit", f"{seconds:.3f}s", "--json", "record.json"]
+        options = ["--overall-time-limit", f"{seconds:.3f}s", "--threads", "1", "--json", "record.json"]
         if (model := fitting(models, domain)) is not None:
             options += ["--model", str(model)]
         command = [sys.executable, "-m", "oclgen", verb, *files, *options]

@@ -57,20 +57,17 @@ def solve(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int = 1,
-    searches: int = 1,
 ) -> SearchResult:
     """Search until a limit is reached; return the best plan with the trace of its improvements.
 
     `domain` and `problem` are paths or PDDL texts; `memory_limit` is in bytes; `model` is a folder made by
     `oclgen learn`, or such a folder loaded once for many calls (`LoadedModel`); by default it is the shipped model
-    for this domain; `settings` overrides single search settings of the profile; `threads` are those of the engine that
-    runs a relational model; with `searches` above 1, OCLGen searches that many times at once, in processes that share
-    their best plan. Without `method` OCLGen serves where there is a model, else a classical planner.
+    for this domain; `settings` overrides single search settings of the profile; `threads` is the number of cores to use
+    (`Prepared.on_cores`). Without `method` OCLGen serves where there is a model, else a classical planner.
     """
     budget, counters = Budget(time_limit, iterations, memory_limit), Counters()
-    settings = with_threads(settings, threads)
     prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
-    return run(prepared.plans(budget, counters, seed, searches=searches), budget, counters)
+    return run(prepared.on_cores(threads, budget).plans(budget, counters, seed), budget, counters)
 
 
 def improving_plans(
@@ -86,13 +83,11 @@ def improving_plans(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int = 1,
-    searches: int = 1,
 ) -> Search:
     """Like `solve`, but hands out each plan the moment it is found; returns why the search ended."""
     budget = Budget(time_limit, iterations, memory_limit)
-    settings = with_threads(settings, threads)
     prepared = prepare(domain, problem, method=method, model=model, profile=profile, settings=settings)
-    return prepared.plans(budget, Counters(), seed, searches=searches)
+    return prepared.on_cores(threads, budget).plans(budget, Counters(), seed)
 
 
 @dataclass(frozen=True)
@@ -109,6 +104,8 @@ class Prepared:
     translate_options: tuple[str, ...] = ()
     note: str | None = None
     """Why the method is not OCLGen, where the user named none."""
+    searches: int = 1
+    """At once, for method oclgen: this one, and others in processes of their own."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -117,6 +114,30 @@ class Prepared:
             return {}
         return {**asdict(self.search_settings), **asdict(self.model_use)}
 
+    @property
+    def threads(self) -> int:
+        """The cores in use."""
+        return self.searches * self.model_use.engine_threads
+
+    def on_cores(self, threads: int, budget: Budget) -> "Prepared":
+        """The same with so many cores, where the method can use them.
+
+        OCLGen searches once for each core, as far as the memory goes, and the searches share what they find. A limit of
+        iterations asks for a run that repeats itself: then, and for the other methods, there is one search, whose
+        engine gets the threads. `engine_threads` among the settings is kept.
+        """
+        if threads < 1:
+            raise InputError(f"threads must be at least 1, not {threads}")
+        use = self.model_use
+        if self.model is None or use.device != "cpu":
+            return self
+        searches = 1
+        if self.method == "oclgen" and budget.iterations is None:
+            searches = affordable_searches(threads // use.engine_threads, budget.memory_bytes)
+        if use.engine_threads == 1 and self.model.is_relational:
+            use = replace(use, engine_threads=threads // searches)
+        return replace(self, searches=searches, model_use=use)
+
     def plans(
         self,
         budget: Budget,
@@ -124,18 +145,16 @@ class Prepared:
         seed: int = 0,
         observer: Observer | None = None,
         start: Plan | None = None,
-        searches: int = 1,
     ) -> Search:
         """Improving plans, each replayed by the validator before it is handed out.
 
         `observer`, for method oclgen only, is given the task and the graph, to look at when the search has ended.
-        `start` is a plan that the user has: it comes out first, then only shorter ones. `searches` above 1, for method
-        oclgen only, run in processes of their own and share their plans.
+        `start` is a plan that the user has: it comes out first, then only shorter ones.
         """
         validator = Validator.of(self.info)
         if start is not None:
             refuse_invalid(start, validator)
-        share = self._sharing(budget, counters, seed, searches)
+        share = self._sharing(budget, counters, seed)
         with closing(self.unchecked_plans(budget, counters, seed, observer, start, share)) as plans:
             while True:
                 try:
@@ -160,11 +179,8 @@ class Prepared:
             return self._classical(budget, counters, start)
         return self._learned(budget, counters, seed, observer, start, share)
 
-    def _sharing(self, budget: Budget, counters: Counters, seed: int, searches: int) -> Share:
-        if searches < 1 or (searches > 1 and self.method != "oclgen"):
-            raise InputError(f"method {self.method} cannot run {searches} searches; several are for oclgen")
-        searches = affordable_searches(searches, budget.memory_bytes)
-        if searches == 1:
+    def _sharing(self, budget: Budget, counters: Counters, seed: int) -> Share:
+        if self.searches == 1:
             return nullcontext
         assert self.model is not None
         job = {
@@ -173,7 +189,7 @@ class Prepared:
             "model": str(self.model.folder),
             "settings": self.settings,
         }
-        return partial(searching_together, job, seed, searches, budget, counters)
+        return partial(searching_together, job, seed, self.searches, budget, counters)
 
     def _check(self, plan: Plan, validator: Validator) -> None:
         verdict = validator.check(plan)
@@ -231,9 +247,11 @@ class Prepared:
                 counters.tokens = policy.tokens if policy is not None else 0
 
 
-def with_threads(settings: Mapping[str, Any] | None, threads: int) -> dict[str, Any]:
-    """Overrides of settings; one thread is no override, so that methods without a model take it too."""
-    return {**(settings or {}), **({} if threads == 1 else {"threads": threads})}
+def import_engines() -> None:
+    """What the first search of a process would import in its own time."""
+    import oclgen.inference.checkpoint_policy
+    import oclgen.inference.relational.heuristic
+    import oclgen.pddl.task  # noqa: F401
 
 
 def is_anytime(method: str) -> bool:

@@ -1,4 +1,4 @@
-"""The inside of a child of a search group: one search that posts its plans and takes those of the others.
+"""The inside of a child of a search group: one search that posts what it finds and takes what the others find.
 
 Started as `python -m oclgen.search_member PARENT ADDRESS_SPACE` by `search_group.py`, which says what the lines on
 standard input and output are.
@@ -57,14 +57,18 @@ def search(job: Mapping[str, Any], others: BinaryIO, send: Callable[[Message], N
     from oclgen.planner import prepare
     from oclgen.search.anytime import Budget, Counters, run
     from oclgen.search.extensions.exchange import Exchange
+    from oclgen.search_group import as_plan, as_states
 
     budget = Budget(job["seconds"], job["iterations"], job["memory"], job["started"])
     counters = Counters()
-    exchange = Exchange(lambda plan: send({"plan": plan}))
+    exchange = Exchange(lambda plan: send({"plan": plan}), lambda states: send({"states": states}))
 
     def listen() -> None:
         for line in others:
-            exchange.receive(tuple(tuple(action) for action in json.loads(line)["plan"]))
+            message = json.loads(line)
+            if "plan" in message:
+                exchange.receive(as_plan(message["plan"]))
+            exchange.receive_states(as_states(message.get("states", ())))
         budget.interrupt()
 
     def report() -> None:

@@ -21,7 +21,6 @@ from oclgen.pddl.plan_file import read_plan
 from oclgen.planner import Prepared, is_anytime, prepare
 from oclgen.search.anytime import Budget, Counters, Ending, SearchResult, exit_code, run
 from oclgen.search_dump import SearchDump
-from oclgen.search_group import affordable_searches
 from oclgen.support.files import write_json
 from oclgen.support.provenance import versions
 
@@ -51,8 +50,8 @@ class SolveRequest:
     json_file: Path | None
     plan: Path | None = None
     """A plan to start from."""
-    searches: int = 1
-    """At once, for method oclgen; the others are in processes of their own."""
+    threads: int = 1
+    """Cores to use."""
     search_tree_dump: str | None = None
     """Where VS Code's search debugger listens."""
 
@@ -87,14 +86,13 @@ class SolveRun:
         self.plan: Plan | None = None
         self.trace: list[tuple[float, int]] = []
         self.prepared: Prepared | None = None
-        self.searches = 1
         self.signal: int | None = None
         self.finished = threading.Lock()
 
     def search(self) -> SearchResult:
         request = self.request
         with self.live.running():
-            prepared = self.prepared = prepare(
+            prepared = prepare(
                 request.domain,
                 request.problem,
                 method=request.method,
@@ -102,6 +100,8 @@ class SolveRun:
                 profile=request.profile,
                 settings=request.settings,
             )
+            # The debugger shows one search, so there is one.
+            prepared = self.prepared = prepared.on_cores(request.threads if self.dump is None else 1, self.budget)
             self.files.numbered &= is_anytime(prepared.method) or self.start is not None
             if prepared.note is not None:
                 with self.live.hidden():
@@ -109,10 +109,7 @@ class SolveRun:
             if self.dump is not None and prepared.method != "oclgen":
                 raise InputError(f"--search-tree-dump needs method oclgen, not {prepared.method}")
             observer = None if self.dump is None else self.dump.watch
-            self.searches = affordable_searches(request.searches, self.budget.memory_bytes)
-            plans = prepared.plans(
-                self.budget, self.counters, request.random_seed, observer, self.start, request.searches
-            )
+            plans = prepared.plans(self.budget, self.counters, request.random_seed, observer, self.start)
             return run(plans, self.budget, self.counters, self.improve)
 
     def improve(self, plan: Plan) -> None:
@@ -159,8 +156,8 @@ class SolveRun:
             "model": str(prepared.model.folder) if prepared and prepared.model else None,
             "settings": prepared.settings if prepared else {},
             "seed": request.random_seed,
-            "searches": self.searches,
-            "threads": prepared.settings.get("threads", 1) if prepared else 1,
+            "threads": prepared.threads if prepared else None,
+            "searches": prepared.searches if prepared else None,
             "time_limit": request.overall_time_limit,
             "memory_limit": request.overall_memory_limit,
             "outcome": "unsolved" if self.plan is None else "solved",

@@ -1,4 +1,4 @@
-"""The child processes of a benchmark: the number of searches is part of the command, and of the id if above 1."""
+"""The child processes of a benchmark: the number of threads is part of the command, and of the id if above 1."""
 
 from pathlib import Path
 
@@ -25,9 +25,9 @@ def job(folder: Path, more: str = "") -> BenchJob:
 
 
 def test_a_run_has_one_search_unless_its_row_says_more(tmp_path: Path) -> None:
-    plain, one, two = job(tmp_path), job(tmp_path, "searches = 1\n"), job(tmp_path, "searches = 2\n")
+    plain, one, two = job(tmp_path), job(tmp_path, "threads = 1\n"), job(tmp_path, "threads = 2\n")
     assert plain == one
-    assert plain.command[-2:] == ("--searches", "1")
-    assert two.command[-2:] == ("--searches", "2")
+    assert plain.command[-2:] == ("--threads", "1")
+    assert two.command[-2:] == ("--threads", "2")
     assert two.id != plain.id
-    assert "searches" not in plain.line
+    assert "threads" not in plain.line

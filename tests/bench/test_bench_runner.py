@@ -27,8 +27,8 @@ def cores(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Core
     release(found)
 
 
-def job(code: str, seconds: float = 30.0, name: str = "job") -> BenchJob:
-    return BenchJob(name, (sys.executable, "-c", code), seconds, 1 << 30, {"kind": "run"}, ())
+def job(code: str, seconds: float = 30.0, name: str = "job", cores: int = 1) -> BenchJob:
+    return BenchJob(name, (sys.executable, "-c", code), seconds, 1 << 30, {"kind": "run", "label": name}, (), cores)
 
 
 def run_one(cores: list[Core], code: str, seconds: float = 30.0) -> tuple[FinishedChild, str]:
@@ -41,6 +41,22 @@ def test_a_child_runs_alone_on_its_core_with_one_thread(cores: list[Core]) -> No
     assert text.strip() == f"{{{cores[0].number}}} 1"
     assert (ended.exit_code, ended.killed) == (0, False)
     assert ended.peak_memory_kb > 1000 and ended.cpu_seconds > 0
+
+
+def test_a_child_gets_as_many_cores_as_its_job_asks_for_and_waits_for_them(cores: list[Core]) -> None:
+    doubled = [*cores, second(cores[0])]
+    code = "import time; print(time.monotonic()); time.sleep(0.1); print(time.monotonic())"
+    spans = {}
+    for ended in run_jobs([job(code, name="one"), job(code, name="both", cores=2), job(code, name="last")], doubled):
+        spans[ended.job.id] = [float(line) for line in (ended.folder / "stdout").read_text().split()]
+    release(doubled[1:])
+    assert spans["one"][1] <= spans["both"][0]
+    assert spans["both"][1] <= spans["last"][0]
+
+
+def test_more_cores_than_there_are_is_refused(cores: list[Core]) -> None:
+    with pytest.raises(InputError, match="'wide' asks for 2 threads, but there are 1 free cores"):
+        list(run_jobs([job("", name="wide", cores=2)], cores))
 
 
 def test_exit_codes_signals_and_last_words_are_kept(cores: list[Core]) -> None:

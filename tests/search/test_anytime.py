@@ -130,20 +130,31 @@ def test_a_limit_reached_before_the_search_has_exit_codes_of_its_own() -> None:
     assert set(codes.values()) == {ExitCode.UNSOLVED_INCOMPLETE}
 
 
-def test_at_the_memory_limit_a_budget_asks_once_for_room() -> None:
+def test_at_the_memory_limit_a_budget_asks_for_room_until_there_is_enough_or_nothing_left() -> None:
     budget = Budget(memory_bytes=1)
-    asked = []
+    limits = [2, 1 << 50]
 
-    def make_room() -> None:
-        asked.append(1)
-        budget.memory_bytes = 1 << 50
+    def make_room() -> bool:
+        if not limits:
+            return False
+        budget.memory_bytes = limits.pop(0)
+        return True
 
     budget.make_room = make_room
     assert not budget.exhausted()
+    assert limits == []
     budget.memory_bytes, budget._next_memory_check = 1, 0.0
     assert budget.exhausted()
     assert budget.ending is Ending.MEMORY
-    assert asked == [1]
+
+
+def test_an_ending_from_outside_does_not_replace_a_limit_that_was_reached() -> None:
+    budget, late = Budget(), Budget(0)
+    budget.end(Ending.EXHAUSTED)
+    assert budget.exhausted() and budget.ending is Ending.EXHAUSTED
+    assert late.exhausted()
+    late.end(Ending.EXHAUSTED)
+    assert late.ending is Ending.TIME
 
 
 def test_counters_of_several_searches_add_up() -> None:

@@ -128,13 +128,13 @@ class RemainingTime:
         self._done = self._before = before
         self._started = time.monotonic()
         self._total = before + len(jobs)
-        self._to_run = sum(job.seconds for job in jobs if job.line["kind"] == "run")
+        self._to_run = sum(job.cores * job.seconds for job in jobs if job.line["kind"] == "run")
         self._allowed = self._used = 0.0
 
     def add(self, outcome: JobOutcome) -> None:
         self._done += 1
         if outcome.job.line["kind"] == "run":
-            self._to_run -= outcome.job.seconds
+            self._to_run -= outcome.job.cores * outcome.job.seconds
             self._allowed += outcome.job.seconds
             self._used += outcome.wall_seconds
 

@@ -78,8 +78,8 @@ class RunSpec:
     time_limits: tuple[str, ...] = ("10s",)
     iterations: int = 0
     """Stop after this many search iterations; 0 means no such limit."""
-    searches: int = 1
-    """OCLGen searches at once. A run has one core, so they share it: for the machinery, not for timing."""
+    threads: int = 1
+    """Cores of each run, as in `oclgen solve --threads`."""
     seeds: int = 1
     """Random seeds 0, 1, ..."""
     sets: tuple[str, ...] = ("main",)
@@ -89,6 +89,8 @@ class RunSpec:
     def __post_init__(self) -> None:
         check_choice(f"run {self.label!r}", "method", self.method, METHODS)
         check_choice(f"run {self.label!r}", "profile", self.profile, PROFILES)
+        if self.threads < 1:
+            raise InputError(f"run {self.label!r}: threads must be at least 1, not {self.threads}")
         for limit in self.time_limits:
             parse_duration(limit)
 

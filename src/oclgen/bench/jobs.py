@@ -36,6 +36,7 @@ class BenchJob:
     memory: int
     line: Mapping[str, Any]
     problems: tuple[BenchProblem, ...]
+    cores: int = 1
 
 
 def solve_jobs(config: BenchConfig, problems: Iterable[BenchProblem], out: Path) -> list[BenchJob]:
@@ -101,7 +102,7 @@ def solve_job(
         "time_limit": parse_duration(limit),
         "memory_limit": memory_limit,
         "iterations": run.iterations or None,
-        **({"searches": run.searches} if run.searches != 1 else {}),
+        **({"threads": run.threads} if run.threads != 1 else {}),
     }
     line: dict[str, Any] = {
         **identity,
@@ -115,7 +116,7 @@ def solve_job(
         "model": model and str(model),
     }
     command = solve_command(problem, run, seed, parse_duration(limit), memory_limit, model)
-    return BenchJob(line["id"], command, parse_duration(limit), memory_limit, line, (problem,))
+    return BenchJob(line["id"], command, parse_duration(limit), memory_limit, line, (problem,), run.threads)
 
 
 def solve_command(
@@ -125,7 +126,7 @@ def solve_command(
     command = [sys.executable, "-m", "oclgen", "solve", problem.domain_file, problem.problem_file]
     command += ["--method", run.method, "--profile", run.profile, "--random-seed", str(seed)]
     command += ["--overall-time-limit", f"{limit}s", "--overall-memory-limit", f"{memory_limit >> 10}K"]
-    command += ["--plan-file", "plan", "--json", RESULT_NAME, "--searches", str(run.searches)]
+    command += ["--plan-file", "plan", "--json", RESULT_NAME, "--threads", str(run.threads)]
     for setting in run.settings:
         command += ["--set", setting]
     if run.iterations:

@@ -1,7 +1,7 @@
 """Timed runs on the nodes of a cluster.
 
 A cluster's worker has many threads, and a run must be started by a process with one (see `runner.start`). So the
-worker starts this module as a process of its own, which takes a core of the node, runs the job as on any machine, makes
+worker starts this module as a process of its own, which takes cores of the node, runs the job as on any machine, makes
 its records there (with the node's name, its load, what the run lost to others), and dies with the worker, and the run
 with it.
 """
@@ -21,7 +21,7 @@ from oclgen.bench.jobs import BenchJob
 from oclgen.bench.outcome import JobOutcome, job_outcome
 from oclgen.bench.runner import Core, free_cores, release, run_jobs
 from oclgen.errors import InputError, OclgenError
-from oclgen.support.parallel import Cluster, attempt, run_unordered
+from oclgen.support.parallel import Cluster, attempt
 from oclgen.support.processes import die_with_parent
 
 PATIENCE = 60.0
@@ -38,8 +38,10 @@ class NodeJob:
 
 
 def run_on_nodes(jobs: list[BenchJob], revision: str, cluster: Cluster) -> Generator[JobOutcome]:
-    """Outcomes as they come; the scheduler gives each run a whole core."""
-    yield from run_unordered(run_in_process, (NodeJob(job, revision) for job in jobs), cluster)
+    """Outcomes as they come; the scheduler gives each run its whole cores."""
+    for cores in sorted({job.cores for job in jobs}):
+        some = (NodeJob(job, revision) for job in jobs if job.cores == cores)
+        yield from cluster.run(run_in_process, some, cores)
 
 
 def run_in_process(asked: NodeJob) -> JobOutcome:
@@ -57,10 +59,10 @@ def run_in_process(asked: NodeJob) -> JobOutcome:
 
 
 def run_here(asked: NodeJob) -> JobOutcome:
-    """Run the job on a free core, with this machine's interpreter."""
+    """Run the job on free cores, with this machine's interpreter."""
     job = replace(asked.job, command=(sys.executable, *asked.job.command[1:]))
     environment = {"machine": machine.describe(), "node": platform.node(), "revision": asked.revision}
-    cores = [free_core()]
+    cores = await_cores(asked.job.cores)
     try:
         with closing(run_jobs([job], cores)) as children:
             return job_outcome(next(children), environment)
@@ -68,16 +70,21 @@ def run_here(asked: NodeJob) -> JobOutcome:
         release(cores)
 
 
-def free_core() -> Core:
-    """The cluster's scheduler has counted one for us; if it is still taken after a while, another benchmark has it."""
+def await_cores(count: int) -> list[Core]:
+    """The cluster's scheduler has counted them for us; if they are still taken after a while, another benchmark has
+    them."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
-            return free_cores(1)[0]
+            cores = free_cores(count)
         except InputError:
             if time.monotonic() > end:
                 raise
-            time.sleep(LOOK_SECONDS)
+        else:
+            if len(cores) == count or time.monotonic() > end:
+                return cores
+            release(cores)
+        time.sleep(LOOK_SECONDS)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def run_record(child: FinishedChild, environment: Mapping[str, Any]) -> dict[str
     """The record line of one run of a planner."""
     result = read_result(child.folder / RESULT_NAME)
     known = dict(child.job.line)
-    own = {key: value for key, value in result.items() if key not in known or key in ("settings", "model")}
+    own = {key: value for key, value in result.items() if key not in known or key in ("settings", "model", "threads")}
     line = {
         "outcome": "unsolved",
         **known,
@@ -63,7 +63,7 @@ def run_record(child: FinishedChild, environment: Mapping[str, Any]) -> dict[str
         "exit_code": child.exit_code,
         "wall_seconds": round(child.wall_seconds, 3),
         "cpu_seconds": round(child.cpu_seconds, 3),
-        "cores": 1,
+        "cores": child.job.cores,
         "load": machine.load(),
         "lost_seconds": round(child.lost_seconds, 3),
         "disturbed": child.disturbed,

@@ -1,8 +1,8 @@
-"""Timed child processes, one per core at a time, with limits on time and memory set from outside.
+"""Timed child processes, each on cores of its own, with limits on time and memory set from outside.
 
 A core belongs to one benchmark of the machine at a time: the benchmark and its children hold a lock. Children are
-pinned to their core and die with this process. A child that is still running a little after its limit is killed with
-its process group.
+pinned to their cores (one, unless the job asks for more) and die with this process. A child that is still running a
+little after its limit is killed with its process group.
 """
 
 import os
@@ -51,17 +51,17 @@ class FinishedChild:
     cpu_seconds: float
     peak_memory_kb: int
     others_seconds: float | None = None
-    """How long other processes (or other virtual machines) kept its core busy; None if the system does not say."""
+    """How long other processes (or other virtual machines) kept its cores busy; None if the system does not say."""
 
     @property
     def lost_seconds(self) -> float:
-        """Time in which the child did not run although it may have wanted to, because others used its core."""
-        waited = max(0.0, self.wall_seconds - self.cpu_seconds)
+        """Time in which the child did not run although it may have wanted to, because others used its cores."""
+        waited = max(0.0, self.job.cores * self.wall_seconds - self.cpu_seconds)
         return waited if self.others_seconds is None else min(waited, max(0.0, self.others_seconds))
 
     @property
     def disturbed(self) -> bool:
-        return self.lost_seconds > MAX_LOST_SHARE * self.wall_seconds + CLOCK_SECONDS
+        return self.lost_seconds > self.job.cores * (MAX_LOST_SHARE * self.wall_seconds + CLOCK_SECONDS)
 
     def last_error_line(self) -> str:
         """The last line on standard error."""
@@ -71,10 +71,10 @@ class FinishedChild:
 
 @dataclass(slots=True)
 class RunningChild:
-    """A child process on its core."""
+    """A child process on its cores."""
 
     job: BenchJob
-    core: Core
+    cores: Sequence[Core]
     folder: tempfile.TemporaryDirectory[str]
     process: subprocess.Popen[bytes]
     started: float
@@ -105,8 +105,8 @@ class RunningChild:
         )
 
     def others_seconds(self, cpu_seconds: float) -> float | None:
-        """The busy time of the core since the child started that was not the child's own."""
-        busy = machine.busy_seconds(self.core.number)
+        """The busy time of the cores since the child started that was not the child's own."""
+        busy = busy_seconds(self.cores)
         if busy is None or self.busy_before is None:
             return None
         return busy - self.busy_before - cpu_seconds
@@ -121,6 +121,12 @@ class RunningChild:
         self.kill()
         self.process.wait()
         self.folder.cleanup()
+
+
+def busy_seconds(cores: Sequence[Core]) -> float | None:
+    busy = [machine.busy_seconds(core.number) for core in cores]
+    known = [seconds for seconds in busy if seconds is not None]
+    return sum(known) if len(known) == len(busy) else None
 
 
 def grace(limit: float) -> float:
@@ -149,19 +155,22 @@ def release(cores: Sequence[Core]) -> None:
 
 
 def run_jobs(jobs: Sequence[BenchJob], cores: Sequence[Core]) -> Generator[FinishedChild, None, None]:
-    """Run all jobs, one per core at a time; yield each as it ends (its folder lasts until the next)."""
+    """Run all jobs in their order as cores become free; yield each as it ends (its folder lasts until the next)."""
+    check_cores(jobs, len(cores))
     waiting = list(reversed(jobs))
     idle = list(cores)
     running: list[RunningChild] = []
     try:
         while waiting or running:
-            while waiting and idle:
-                running.append(start(waiting.pop(), idle.pop(0)))
+            while waiting and waiting[-1].cores <= len(idle):
+                job = waiting.pop()
+                running.append(start(job, idle[: job.cores]))
+                del idle[: job.cores]
             for child in list(running):
                 finished = child.poll()
                 if finished is not None:
                     running.remove(child)
-                    idle.append(child.core)
+                    idle += child.cores
                     with child.folder:
                         yield finished
             if running:
@@ -171,19 +180,27 @@ def run_jobs(jobs: Sequence[BenchJob], cores: Sequence[Core]) -> Generator[Finis
             child.abandon()
 
 
-def start(job: BenchJob, core: Core) -> RunningChild:
-    """Start the child in its own session and folder, on its core, with one thread and a memory limit."""
+def check_cores(jobs: Sequence[BenchJob], cores: int) -> None:
+    for job in jobs:
+        if job.cores > cores:
+            raise InputError(
+                f"run {job.line['label']!r} asks for {job.cores} threads, but there are {cores} free cores"
+            )
+
+
+def start(job: BenchJob, cores: Sequence[Core]) -> RunningChild:
+    """Start the child in its own session and folder, on its cores, with a memory limit."""
     parent = os.getpid()
     folder = tempfile.TemporaryDirectory(prefix="oclgen-bench-")
 
     def prepare() -> None:
         die_with_parent(parent)
         if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, {core.number})
+            os.sched_setaffinity(0, {core.number for core in cores})
         bound = job.memory * 5 // 4 + (512 << 20)
         resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
 
-    busy_before = machine.busy_seconds(core.number)
+    busy_before = busy_seconds(cores)
     with (Path(folder.name) / "stdout").open("wb") as out, (Path(folder.name) / "stderr").open("wb") as errors:
         process = subprocess.Popen(
             job.command,
@@ -193,7 +210,7 @@ def start(job: BenchJob, core: Core) -> RunningChild:
             stdout=out,
             stderr=errors,
             start_new_session=True,
-            pass_fds=(core.lock.fileno(),),
+            pass_fds=[core.lock.fileno() for core in cores],
             preexec_fn=prepare,  # safe: this process has one thread
         )
-    return RunningChild(job, core, folder, process, time.monotonic(), busy_before)
+    return RunningChild(job, cores, folder, process, time.monotonic(), busy_before)

@@ -16,6 +16,9 @@ from oclgen.support.settings import parse_duration, parse_memory
 Value = TypeVar("Value", int, float)
 Command = Callable[..., Any]
 
+MOST_CORES = 8
+"""For one problem, unless the user asks for more."""
+
 
 class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """Seconds; see `parse_duration`."""
@@ -75,6 +78,12 @@ def working(workers: int | None, cluster: str | None) -> Iterator[Workers]:
         yield found
 
 
+def usable_cores() -> int:
+    """The cores that this process may use, within reason for one problem."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(found, MOST_CORES)
+
+
 DURATION = Duration()
 MEMORY = Memory()
 
@@ -86,6 +95,14 @@ time_limit = click.option(
     help="Wall-clock from process start, everything included.",
 )
 memory_limit = click.option("--overall-memory-limit", type=MEMORY, default="4G", show_default=True)
+threads = click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=usable_cores,
+    show_default=f"the cores there are, at most {MOST_CORES}",
+    help="Cores to use. OCLGen searches once on each, and the searches share plans and states; with --iterations, and "
+    "for other methods with models, one search runs its model on all. Competitions want 1.",
+)
 random_seed = click.option("--random-seed", default=0, show_default=True)
 model = click.option(
     "--model",

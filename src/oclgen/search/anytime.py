@@ -72,8 +72,8 @@ class Budget:
         self.started = time.monotonic() if started is None else started
         self.ending: Ending | None = None
         self.search_started: float | None = None
-        self.make_room: Callable[[], None] | None = None
-        """Called once, at the memory limit; it may raise the limit by ending what uses the rest."""
+        self.make_room: Callable[[], bool] | None = None
+        """Called at the memory limit; it may raise the limit by ending something else. False: there is nothing."""
         self._process = psutil.Process()
         self._next_memory_check = 0.0
 
@@ -91,6 +91,11 @@ class Budget:
     def interrupt(self) -> None:
         """End the search at its next check (called by signal handlers)."""
         self.ending = Ending.INTERRUPTED
+
+    def end(self, ending: Ending) -> None:
+        """End the search at its next check, unless it has reached a limit already (from any thread)."""
+        if self.ending is None:
+            self.ending = ending
 
     def exhausted(self, iterations: int | None = None) -> bool:
         """True once any limit is reached; `ending` then says which.
@@ -112,9 +117,8 @@ class Budget:
             return False
         self._next_memory_check = now + MEMORY_CHECK_SECONDS
         used = self._process.memory_info().rss
-        if used >= self.memory_bytes and self.make_room is not None:
-            make_room, self.make_room = self.make_room, None
-            make_room()
+        while used >= self.memory_bytes and self.make_room is not None and self.make_room():
+            pass
         return bool(used >= self.memory_bytes)
 
 

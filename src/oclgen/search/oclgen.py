@@ -20,6 +20,7 @@ from oclgen.search.context import SearchContext, Trajectory, Workers
 from oclgen.search.extensions.chaining import chained_batches, retry_chaining
 from oclgen.search.extensions.exchange import Exchange
 from oclgen.search.extensions.pruning import horizon, sample_rollouts
+from oclgen.search.extensions.shared_states import StateSharing
 from oclgen.search.graph import ROOT, Order, SearchGraph
 from oclgen.search.incumbent import Incumbent
 from oclgen.search.settings import OclgenSettings
@@ -51,7 +52,8 @@ def oclgen_search(
 
     `observer` gets the graph when it holds the initial state only; it may read the graph once the search has ended.
     `start` is a known plan: its states are in the graph before the first rollout (ours). `workers` let the nodes of an
-    iteration grow at the same time (ours). `exchange` shares plans with other searches of the same task (ours).
+    iteration grow at the same time (ours). `exchange` shares plans, and states if the settings say so, with
+    other searches of the same task (ours).
     """
     context = SearchContext(task, policy, heuristic, budget, rng, counters, workers)
     order: Order = "f" if settings.depth_selection == "none" else "depth"
@@ -64,6 +66,7 @@ def oclgen_search(
     for h in context.estimate([task.initial_state]).values():
         graph.revalue(ROOT, h, evaluated=True)
     incumbent = Incumbent(graph, context, settings, exchange)
+    sharing = StateSharing(graph, task, exchange) if exchange is not None and settings.share_states else None
     add_plan(graph, task, start)
     yield from incumbent.improvements()
     for _ in initial_rollouts(graph, context, settings):
@@ -79,6 +82,8 @@ def oclgen_search(
         values = back_up_all(graph, estimates, expansions, rollouts)
         add(graph, context, settings, expansions, rollouts, values)
         counters.iterations += 1
+        if sharing is not None:
+            sharing.after_iteration()
         yield from incumbent.improvements()
         for _ in retry_chaining(graph, context, settings):
             yield from incumbent.improvements()

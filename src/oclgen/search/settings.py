@@ -90,6 +90,8 @@ class OclgenSettings(Helps):
     pass_through: bool = False
     """Close forced states at once, and let an expansion go on through them to the next choice (ours). A shorter path to
     a closed forced state still reopens it."""
+    share_states: bool = True
+    """Where several searches of a problem run at once: share promising states besides the best plan (ours)."""
 
     def __post_init__(self) -> None:
         check_choice("depth_selection", self.depth_selection, get_args(DepthSelection))

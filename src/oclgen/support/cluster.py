@@ -135,13 +135,14 @@ class RayCluster:
         again = f"; {self.repeated} tasks run again" if self.repeated else ""
         return f"nodes: {listed}{again}" if listed else ""
 
-    def run(self, function: Callable[[Job], Result], jobs: Iterator[Job]) -> Iterator[Result]:
+    def run(self, function: Callable[[Job], Result], jobs: Iterator[Job], cores: int = 1) -> Iterator[Result]:
         """Results in the order they are finished; an early end cancels what is in flight, by force."""
         import ray
         from ray.exceptions import RayError
 
+        check_cores(cores)
         run = Run(self, jobs)
-        task = ray.remote(num_cpus=1, max_retries=0)(run_batch)
+        task = ray.remote(num_cpus=cores, max_retries=0)(run_batch)
         flying: dict[Any, Batch] = {}
         try:
             while True:
@@ -156,6 +157,14 @@ class RayCluster:
         finally:
             for reference in flying:
                 ray.cancel(reference, force=True)
+
+
+def check_cores(cores: int) -> None:
+    """Ray would wait for ever for a node that is large enough."""
+    import ray
+
+    if cores > 1 and all(node["Resources"].get("CPU", 0) < cores for node in ray.nodes() if node["Alive"]):
+        raise InputError(f"no node of the cluster has {cores} cores")
 
 
 def finished_tasks(flying: list[Any]) -> list[Any]:

@@ -43,8 +43,8 @@ class Cluster(Protocol):
     def note(self) -> str:
         """How far each machine is, for a line of progress."""
 
-    def run(self, function: Callable[[Job], Result], jobs: Iterator[Job]) -> Iterator[Result]:
-        """As `run_unordered`."""
+    def run(self, function: Callable[[Job], Result], jobs: Iterator[Job], cores: int = 1) -> Iterator[Result]:
+        """As `run_unordered`; a job gets so many cores of one machine."""
 
 
 Workers = int | Cluster

@@ -87,6 +87,7 @@ def plan_command(
             settings={},
             plan_file=plan,
             json_file=None,
+            threads=1,
         )
         return run_request(request)
 

@@ -18,6 +18,7 @@ from oclgen.cli import parameters
 )
 @parameters.time_limit
 @parameters.memory_limit
+@parameters.threads
 @parameters.random_seed
 @parameters.model
 @parameters.plan_file("; it may be PLAN itself.")

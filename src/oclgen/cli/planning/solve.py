@@ -34,21 +34,7 @@ from oclgen.errors import InputError
     show_default=True,
     help="Where the models run; cuda and cpu-torch need the learn extra.",
 )
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Of the engine that runs a relational model on the CPU; the plans are the same.",
-)
-@click.option(
-    "--searches",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="OCLGen searches at once, each in a process with --threads of its own; they share their best plan. With more "
-    "than one, the plans depend on timing, also with --iterations.",
-)
+@parameters.threads
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one search setting; repeatable.")
 @parameters.plan_file()
 @click.option("--plan", type=click.Path(path_type=Path), help="Start from this plan; only shorter ones are looked for.")
@@ -58,19 +44,17 @@ from oclgen.errors import InputError
     help="Post states and plans to VS Code's search debugger, http://localhost:PORT.",
 )
 @parameters.json_file
-def command(files: tuple[Path, ...], overrides: tuple[str, ...], device: str, threads: int, **options: object) -> int:
+def command(files: tuple[Path, ...], overrides: tuple[str, ...], device: str, **options: object) -> int:
     """Find a plan for PROBLEM and keep shortening it until the time is up.
 
     Without DOMAIN, domain.pddl beside the problem is used. Plans are validated independently before they are
     printed or written. Exit codes are Fast Downward's: 0 plan found, 23 out of time, 31 bad PDDL, 34 unsupported.
     """
-    from oclgen.planner import with_threads
     from oclgen.solve_process import SolveRequest, run_request
     from oclgen.support.settings import parse_overrides
 
     domain, problem = domain_and_problem(files)
     settings = parse_overrides(overrides) | ({} if device == "cpu" else {"device": device})
-    settings = with_threads(settings, threads)
     return run_request(SolveRequest(domain=domain, problem=problem, settings=settings, **options))  # type: ignore[arg-type]
 
 

@@ -170,7 +170,7 @@ class Jobs:
             *("solve", "domain.pddl", "problem.pddl", "--method", job.method),
             *("--overall-time-limit", f"{job.time_limit:f}s"),
             *("--overall-memory-limit", f"{self.settings.memory_limit >> 20}M"),
-            *("--random-seed", str(job.seed), "--plan-file", PLAN_FILE, "--json", RECORD_FILE),
+            *("--random-seed", str(job.seed), "--threads", "1", "--plan-file", PLAN_FILE, "--json", RECORD_FILE),
         ]
 
     async def _listen(self, live: Live, child: Child, folder: Path) -> bytes:

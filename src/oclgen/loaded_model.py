@@ -122,6 +122,12 @@ class LoadedModel:
         return self._kept[kind, what]
 
 
+def import_engines() -> None:
+    """What the first policy and heuristic import."""
+    import oclgen.inference.checkpoint_policy
+    import oclgen.inference.relational.heuristic  # noqa: F401
+
+
 def load_model(folder: Path | str) -> LoadedModel:
     """The model in a folder. The last one is kept for the next call, unless its files have changed since."""
     place = Path(folder)

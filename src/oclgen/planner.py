@@ -18,7 +18,7 @@ from typing import Any, get_type_hints
 from oclgen.classical.planners import PLANNERS as CLASSICAL
 from oclgen.errors import InputError, InvalidPlanError
 from oclgen.interfaces import Plan, Task
-from oclgen.loaded_model import LoadedModel, ModelUse, load_model
+from oclgen.loaded_model import LoadedModel, ModelUse, import_engines, load_model
 from oclgen.method_choice import choose_method
 from oclgen.model_folders import check_model, find_model, find_spec
 from oclgen.pddl.checking.validate import Validator
@@ -247,11 +247,11 @@ class Prepared:
                 counters.tokens = policy.tokens if policy is not None else 0
 
 
-def import_engines() -> None:
+def import_all() -> None:
     """What the first search of a process would import in its own time."""
-    import oclgen.inference.checkpoint_policy
-    import oclgen.inference.relational.heuristic
     import oclgen.pddl.task  # noqa: F401
+
+    import_engines()
 
 
 def is_anytime(method: str) -> bool:

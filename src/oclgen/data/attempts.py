@@ -11,7 +11,7 @@ from typing import Any
 from oclgen.classical.planners import PLANNERS
 from oclgen.errors import InvalidPlanError, UnsupportedError
 from oclgen.pddl.checking.validate import validate
-from oclgen.planner import Observer, import_engines, prepare
+from oclgen.planner import Observer, import_all, prepare
 from oclgen.search.anytime import Budget, Counters, SearchResult, run
 
 
@@ -34,7 +34,7 @@ class Attempt:
 
 def run_attempt(attempt: Attempt, observer: Observer | None = None) -> SearchResult | None:
     """The record of the search; None if the model's vocabulary cannot express the problem."""
-    import_engines()  # so that the first search of a worker has as much time as the others
+    import_all()  # so that the first search of a worker has as much time as the others
     budget, counters = Budget(attempt.seconds, attempt.iterations, attempt.memory_bytes), Counters()
     try:
         prepared = prepare(

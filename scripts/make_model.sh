@@ -21,7 +21,7 @@ train() { # kind, run, then more options
 
 base() { # a model folder of the run so far, to search with
     python scripts/ship.py "$run/best" "runs/base-$domain/relational"
-    cp "$shipped/solve.toml" "runs/base-$domain"
+    if [ -e "$shipped/solve.toml" ]; then cp "$shipped/solve.toml" "runs/base-$domain"; fi
 }
 
 oclgen data "$domain" --out "data/$domain" --memory-limit 6G $data

@@ -100,7 +100,7 @@ def test_estimates_hold_mode_percentile_and_distribution(tmp_path: Path, model: 
     estimates = [record for record in read_records(tmp_path / "out") if isinstance(record, EstimateRecord)]
     assert len(estimates) == 2
     for found in estimates:
-        assert found.percentile == 3 and found.estimate <= 150
+        assert found.percentile == 50 and found.estimate <= 150
         assert found.mode == max(found.distribution, key=lambda pair: pair[1])[0]
         assert sum(share for _, share in found.distribution) == pytest.approx(1.0, abs=0.05)
 

@@ -144,6 +144,21 @@ def test_at_the_threshold_successors_are_still_enumerated() -> None:
     assert [call["max_actions"] for call in policy.calls] == [None]
 
 
+@pytest.mark.parametrize(("most", "sampled"), [(1, [0]), (2, []), (None, [])])
+def test_states_with_many_applicable_actions_are_sampled(most: int | None, sampled: list[int]) -> None:
+    policy = ScriptedPolicy({0: [steps("up", confidence=0.1)]})
+    settings = OclgenSettings(most_children=most, n_init=0, samples=1)
+    solve(LINE, policy, ExactHeuristic(), settings, iterations=1)
+    assert [call["states"] for call in policy.calls if call["max_actions"] == 1] == ([sampled] if sampled else [])
+
+
+def test_a_search_that_samples_many_children_still_exhausts_a_finite_state_space() -> None:
+    policy = ScriptedPolicy({})
+    task = NumberLine(goal=10**6, size=6)
+    settings = OclgenSettings(most_children=0, n_init=0, samples=1)
+    assert solve(task, policy, ExactHeuristic(), settings, iterations=1000).ending is Ending.EXHAUSTED
+
+
 class Backwards:
     """Workers that begin with the last item."""
 
@@ -210,6 +225,7 @@ def test_the_defaults_are_the_papers_and_its_profile_has_no_extension() -> None:
         ("nodes_per_iteration", 0, "at least 1, not 0"),
         ("policy_expansion_samples", 0, "at least 1, not 0"),
         ("policy_expansion_threshold", -1, "at least 0, not -1"),
+        ("most_children", -1, "at least 0, not -1"),
     ],
 )
 def test_a_setting_out_of_range_is_refused_with_its_name_and_the_rule(setting: str, value: object, rule: str) -> None:

@@ -173,14 +173,22 @@ def adaptive_expansion(
     """
     if not settings.adaptive_expansion:
         return []
+    revived = {graph.state(node) for node in nodes if graph.is_revived(node)}
     unsure = [graph.state(node) for node in nodes if graph.is_revived(node)]
     for rollout in rollouts:
         taken = zip(rollout.states, rollout.steps, strict=False)
         unsure += [state for state, step in taken if step.confidence < settings.confidence]
     states = [state for state in dict.fromkeys(unsure) if not graph.has_expanded(state)]
-    if settings.enumerates(context.task):
-        return enumerated_expansions(context, settings, states)
-    return sampled_expansions(context, settings, [state for state in states if not graph.has_sampled(state)])
+    whole = [state for state in states if enumerates(context.task, settings, state, state in revived)]
+    sampled = [state for state in states if state not in set(whole) and not graph.has_sampled(state)]
+    return enumerated_expansions(context, settings, whole) + sampled_expansions(context, settings, sampled)
+
+
+def enumerates(task: Task, settings: OclgenSettings, state: State, revived: bool) -> bool:
+    """Whether to expand a state by all its actions, instead of some that the policy samples."""
+    if not settings.enumerates(task):
+        return False
+    return revived or settings.most_children is None or len(task.applicable(state)) <= settings.most_children
 
 
 def enumerated_expansions(context: SearchContext, settings: OclgenSettings, states: Sequence[State]) -> list[Expansion]:

@@ -26,8 +26,13 @@ PROFILES: dict[str, dict[str, Any]] = {
         "prune": True,
         "shortcut": True,
         "eliminate": True,
-        # An expansion asks the heuristic about every child: hundreds of large states where there are many actions.
-        "policy_expansion_threshold": 10**5,
+        # On a CPU asking the heuristic about every child costs more than it brings: expand only where the policy is
+        # very unsure, and never hundreds of children.
+        "confidence": 0.05,
+        "most_children": 64,
+        # The least percentiles of a small heuristic are noise on large problems; of a good one the median is the best
+        # guess.
+        "percentile": 50.0,
     },
 }
 
@@ -80,6 +85,8 @@ class OclgenSettings(Helps):
     policy_expansion_samples: int = 32
     """Actions sampled per expansion above that threshold."""
 
+    most_children: int | None = None
+    """Actions are sampled also in states with more applicable actions than this; None is no limit (ours)."""
     initial_rollouts: InitialRollouts = "full"
     """`chained`: each batch starts at the last state of an earlier rollout, encoded afresh (ours)."""
     prune: bool = False
@@ -101,6 +108,8 @@ class OclgenSettings(Helps):
         check_least("max_tokens", self.max_tokens, 1)
         check_least("policy_expansion_threshold", self.policy_expansion_threshold, 0)
         check_least("policy_expansion_samples", self.policy_expansion_samples, 1)
+        if self.most_children is not None:
+            check_least("most_children", self.most_children, 0)
         check_least("nodes_per_iteration", self.nodes_per_iteration, 1)
         if not 0.0 <= self.confidence <= 1.0:
             raise InputError(f"confidence must lie between 0 and 1, not {self.confidence}")

@@ -20,12 +20,11 @@ percentile = {percentile}
 
 @dataclass(frozen=True, slots=True)
 class SearchChoice:
-    """The settings that depend on the domain. By default the heuristic is asked where the policy is very unsure: on a
-    CPU asking it about every child costs more than it brings."""
+    """The settings that depend on the domain; the defaults are those of the profile `extended`."""
 
     decoding: str = "free"
-    confidence: float = 0.2
-    percentile: int = 20
+    confidence: float = 0.05
+    percentile: int = 50
 
     def text(self) -> str:
         return f"decoding {self.decoding}, confidence {self.confidence}, percentile {self.percentile}"

@@ -25,7 +25,7 @@ from oclgen.support.settings import format_duration
 
 DECODING: tuple[Mapping[str, Any], ...] = ({"decoding": "applicable"},)
 EXPANSION: tuple[Mapping[str, Any], ...] = (
-    {"confidence": 0.05, "percentile": 50},
+    {"confidence": 0.2, "percentile": 20},
     {"confidence": 0.95, "percentile": 3},
 )
 TRIED = 1 + len(DECODING) + len(EXPANSION)

@@ -16,7 +16,8 @@ FOUNDATION = {"errors", "interfaces"}
 TASKS = FOUNDATION | {"support", "pddl", "domains"}
 MODELS = TASKS | {"encoding", "checkpoint", "relational_checkpoint", "inference"}
 SOLVING = TASKS | {
-    *("search", "search_group", "classical", "model_folders", "loaded_model", "shorten", "method_choice", "planner")
+    *("search", "search_group", "classical", "model_folders", "loaded_model", "shorten", "method_choice"),
+    *("settings_choice", "planner"),
 }
 TRAINING = SOLVING | MODELS | {"data", "learn"}
 ALLOWED = {
@@ -35,6 +36,7 @@ ALLOWED = {
     "loaded_model": MODELS | {"model_folders"},
     "shorten": TASKS | {"search", "classical"},
     "method_choice": TASKS | {"search", "classical", "model_folders"},
+    "settings_choice": FOUNDATION | {"support", "search", "loaded_model"},
     "search_group": FOUNDATION | {"search"},
     "planner": SOLVING,
     "search_member": SOLVING,

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from oclgen.classical.planners import PLANNERS as CLASSICAL
 from oclgen.errors import InputError, InvalidPlanError
@@ -27,14 +27,13 @@ from oclgen.pddl.reading.domain import parse_domain
 from oclgen.pddl.reading.problem import parse_problem
 from oclgen.pddl.reading.source import Source, source
 from oclgen.search import METHODS as LEARNED
-from oclgen.search import Method
 from oclgen.search.anytime import Budget, Counters, Ending, Search, SearchResult, run
 from oclgen.search.extensions.exchange import Exchange
 from oclgen.search.graph import SearchGraph
-from oclgen.search.settings import PROFILES, OclgenSettings, Settings
+from oclgen.search.settings import PROFILES, Settings
 from oclgen.search_group import affordable_searches, searching_together
+from oclgen.settings_choice import choose_settings
 from oclgen.shorten.given import beginning_with
-from oclgen.support.settings import check_values
 
 METHODS = (*LEARNED, *CLASSICAL)
 REPLANNERS = ("lama", "bfs")
@@ -298,39 +297,5 @@ def prepare(
     loaded = model if isinstance(model, LoadedModel) else load_model(model or find_model(info.domain))
     check_model(loaded.folder, info.domain)
     of_paper = asdict(spec.defaults.solve) if spec else {}
-    ours = {} if profile == "paper" else PROFILES[profile] | own_settings(loaded)
-    search_settings, use = resolve(LEARNED[method], of_paper, ours, settings or {})
+    search_settings, use = choose_settings(LEARNED[method], of_paper, profile, loaded, settings or {})
     return replace(prepared, model=loaded, search_settings=search_settings, model_use=use)
-
-
-def own_settings(model: LoadedModel) -> dict[str, Any]:
-    """The settings that a model brings along, of any method."""
-    own = model.solve_settings
-    known = set(get_type_hints(ModelUse)).union(*(get_type_hints(type(each.settings)) for each in LEARNED.values()))
-    unknown = sorted(set(own) - known)
-    if unknown:
-        raise InputError(f"{model.folder / 'solve.toml'}: unknown setting {unknown[0]!r}")
-    return own
-
-
-def resolve(
-    method: Method, of_paper: Mapping[str, Any], ours: Mapping[str, Any], overrides: Mapping[str, Any]
-) -> tuple[Settings, ModelUse]:
-    """Settings of a method and of its models.
-
-    `of_paper` is the paper's table for OCLGen in a domain; the other methods take only what it says about the models.
-    `ours`, from the profile and the model, is for every method that has such a setting. `overrides` are the user's:
-    one that the method does not have is an error.
-    """
-    use_keys = set(get_type_hints(ModelUse))
-    known = use_keys | set(get_type_hints(type(method.settings))) - method.fixed
-    unknown = sorted(set(overrides) - known)
-    if unknown:
-        raise InputError(f"unknown setting {unknown[0]!r}; known are {', '.join(sorted(known))}")
-    if not isinstance(method.settings, OclgenSettings):
-        of_paper = {key: value for key, value in of_paper.items() if key in use_keys}
-    merged = {key: value for key, value in {**of_paper, **ours, **overrides}.items() if key in known}
-    return (
-        replace(method.settings, **check_values(type(method.settings), merged)),
-        replace(ModelUse(), **check_values(ModelUse, merged)),
-    )

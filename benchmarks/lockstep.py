@@ -1,12 +1,13 @@
 """What shared states are worth, without a clock: searches of one problem that take turns, iteration by iteration.
 
 For each problem and seed the searches share nothing, their plans, or plans and states; every search has the same number
-of iterations, so the result is the same on any machine.
+of iterations, so the lengths are the same on any machine. The seconds are of processor time.
 
     python -m benchmarks.lockstep --iterations 60 --problems 4 --seeds 2
 """
 
 import argparse
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -35,12 +36,16 @@ class Turns:
     def __init__(self, searches: int) -> None:
         self._waiting, self._changed = list(range(searches)), Condition()
 
+    def begin(self, number: int) -> None:
+        """Wait for the first turn."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting[0] == number)
+
     def take(self, number: int) -> None:
         """Give the turn away and wait for the next one."""
         with self._changed:
-            if self._waiting[0] == number:
-                self._waiting.append(self._waiting.pop(0))
-                self._changed.notify_all()
+            self._waiting.append(self._waiting.pop(0))
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._waiting[0] == number)
 
     def leave(self, number: int) -> None:
@@ -88,8 +93,8 @@ def search_in_turn(
         prepared = prepare(domain, problem, method="oclgen", settings={"share_states": states})
         budget, counters = TurnBudget(iterations, lambda: turns.take(number)), Counters()
         own_seed = member_seed(seed, number) if number else seed
+        turns.begin(number)
         try:
-            turns.take(number)
             found = prepared.unchecked_plans(budget, counters, own_seed, share=lambda: nullcontext(exchanges[number]))
             plan = run(found, budget, counters).plan
         finally:
@@ -113,18 +118,21 @@ def main() -> None:
         spec = catalog.load(name)
         ranges = catalog.overrides(spec, options.ranges or LARGEST[name])
         best: dict[str, list[int | None]] = {way: [] for way in WAYS}
+        seconds = dict.fromkeys(WAYS, 0.0)
         for index in range(options.problems):
             problem = catalog.draw(spec, SEED, index, ranges).text
             for seed in range(options.seeds):
                 for way, share in WAYS.items():
+                    started = time.process_time()
                     lengths = search_in_turn(
                         spec.domain_text, problem, options.searches, options.iterations, seed, *share
                     )
                     best[way].append(min((length for length in lengths if length is not None), default=None))
-        report(name, best)
+                    seconds[way] += time.process_time() - started
+        report(name, best, seconds)
 
 
-def report(name: str, best: dict[str, list[int | None]]) -> None:
+def report(name: str, best: dict[str, list[int | None]], seconds: dict[str, float]) -> None:
     """Mean lengths on the cases that all ways solved, and wins against sharing plans alone."""
     cases = list(zip(*best.values(), strict=True))
     common = [case for case in cases if None not in case]
@@ -134,7 +142,9 @@ def report(name: str, best: dict[str, list[int | None]]) -> None:
         longer = sum(case[number] > case[1] for case in common)
         steps = f"{mean(case[number] for case in common):.2f} steps on {len(common)}" if common else "-"
         versus = "" if number == 1 else f", {shorter} shorter and {longer} longer than with plans"
-        print(f"{name}, sharing {way}: {solved} of {len(cases)} solved, {steps}{versus}", flush=True)
+        print(
+            f"{name}, sharing {way}: {solved} of {len(cases)} solved, {steps}{versus}, {seconds[way]:.1f} s", flush=True
+        )
 
 
 if __name__ == "__main__":

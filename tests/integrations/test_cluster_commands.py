@@ -2,11 +2,11 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,14 @@ from oclgen.bench.benchmark import run_benchmark
 from oclgen.bench.config import read_config
 from oclgen.data import dataset
 from oclgen.improve.loop import improve
-from oclgen.support.cluster import RayCluster, joined
+from oclgen.pipeline import loops, sizes, tuning
+from oclgen.pipeline.learn import LearnRequest, learn
+from oclgen.support.cluster import RayCluster
 from oclgen.support.files import read_json_lines
 from tests.improve.improving import make_data, make_model, tiny
 from tests.model_folder import write_random_model
-from tests.nodes import Nodes, started
+from tests.nodes import Nodes
+from tests.pipeline.users_folder import harbour, lamp
 
 DATA = ["data", "blocksworld", "--count", "12", "--val", "2", "--test", "3", "--set", "blocks=3..5"]
 CONFIG = """
@@ -44,18 +47,6 @@ time_limits = ["120s"]
 model = "{model}"
 """
 TIMED = {"seconds", "trace", "search_seconds"}
-
-
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
-    with started() as found, joined(found.address):
-        yield found
-
-
-@pytest.fixture
-def cluster(nodes: Nodes) -> RayCluster:
-    nodes.complete()
-    return RayCluster()
 
 
 def oclgen(*arguments: str) -> subprocess.Popen[bytes]:
@@ -167,6 +158,41 @@ def untimed(path: Path) -> list[dict[str, Any]]:
     lines = sorted(read_json_lines(path), key=lambda line: int(line["problem"]))
     assert lines and len({line["problem"] for line in lines}) == len(lines)
     return [{name: value for name, value in line.items() if name not in TIMED} for line in lines]
+
+
+@pytest.mark.slow
+def test_learning_survives_the_loss_of_a_node(
+    nodes: Nodes, cluster: RayCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizes, "MOST_EPOCHS", 4.0)
+    monkeypatch.setattr(tuning, "MOST_SECONDS", 1.0)
+    monkeypatch.setattr(loops.Improver, "planned", lambda _self, number, _left: 6.0 if number == 1 else None)
+    folder = harbour(tmp_path / "user", 12)
+    shutil.rmtree(folder / "training_plans")  # so that there is work for a teacher
+    said: list[str] = []
+    killed: list[bool] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        killed.append(not any(killed) and nodes.kill_first(cluster))
+
+    assert learn(LearnRequest(str(folder), tmp_path / "model", 1200.0, cluster, 0, 0.0), say)
+    assert any(killed)
+    assert any("0 without a plan" in line for line in said)
+    work = tmp_path / "model" / "work"
+    for name in ("loop-1/searches.jsonl", "evaluation.jsonl"):
+        lines = [(line["problem"], line.get("method")) for line in read_json_lines(work / name)]
+        assert lines and len(set(lines)) == len(lines)
+    assert (work / "loop-1" / "outcome.json").exists()
+
+
+def test_learn_starts_a_cluster_of_its_own(tmp_path: Path) -> None:
+    folder = lamp(tmp_path / "lamp", dark="lit")
+    out = tmp_path / "model"
+    with oclgen("learn", str(folder), "--time", "10s", "--out", str(out), "--cluster", "auto", "--workers", "1") as run:
+        assert run.stderr is not None and run.stderr.read() == b""
+        assert run.wait() == 0
+    assert (out / "summary.json").exists()
 
 
 def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from oclgen.errors import InputError
 from oclgen.support import cluster as cluster_module
-from oclgen.support.cluster import BatchSize, Done, RayCluster, joined
+from oclgen.support.cluster import BatchSize, Done, RayCluster
 from oclgen.support.parallel import AHEAD, WorkerDied, Workers, run_unordered
-from tests.nodes import Nodes, started
+from tests.nodes import Nodes
 from tests.support.jobs import (
     die,
     die_once,
@@ -29,18 +29,6 @@ from tests.support.jobs import (
     square,
     start_child,
 )
-
-
-@pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
-    with started() as found, joined(found.address):
-        yield found
-
-
-@pytest.fixture
-def cluster(nodes: Nodes) -> RayCluster:
-    nodes.complete()
-    return RayCluster()
 
 
 @pytest.fixture(params=["this process", "processes", "cluster"])

@@ -112,9 +112,9 @@ def test_another_setting_must_be_clearly_better() -> None:
 
 
 def test_a_teacher_with_little_time_tries_all_problems_of_a_folder() -> None:
-    assert teacher_limit(600.0, 100, 1) == 12.0
+    assert teacher_limit(600.0, 100, 1) == 6.0
     assert teacher_limit(600.0, 3, 1) == 60.0
-    assert teacher_limit(600.0, 10_000, 1) == 5.0
+    assert teacher_limit(600.0, 10_000, 1) == 3.0
     assert teacher_limit(200.0, None, 1) == 20.0
 
 

@@ -13,6 +13,7 @@ from oclgen.data.dataset import Row
 from oclgen.data.off_plan import ID_STEP, off_plan_row
 from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
+from oclgen.pddl.reading.problem import read_problem
 from oclgen.pipeline import off_plan, tuning
 from oclgen.pipeline.clock import Clock
 from oclgen.pipeline.evaluation import EvaluationJob, EvaluationResult
@@ -25,6 +26,12 @@ from oclgen.support.files import write_json
 from tests.data.toy_data import make_dataset
 
 
+@pytest.fixture(autouse=True)
+def patient_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(off_plan, "LEAST_LIMIT", 60.0)
+    monkeypatch.setattr(off_plan, "MOST_LIMIT", 60.0)
+
+
 @pytest.fixture
 def plans(tmp_path: Path) -> Plans:
     """Of a folder of 12 solved problems: 10 to learn from, one to choose, one to measure."""
@@ -33,7 +40,7 @@ def plans(tmp_path: Path) -> Plans:
 
 
 def stage(plans: Plans, work: Path) -> OffPlanStage:
-    return OffPlanStage(work, plans.rows("train"), plans.data, 0)
+    return OffPlanStage(work, plans.rows("train"), plans.hard(), plans.data, 0)
 
 
 def test_the_fewer_problems_the_more_states_beside_each_plan() -> None:
@@ -55,6 +62,16 @@ def test_off_plan_states_are_solved_and_become_examples_of_training_problems(
         assert originals[problem_of(row)].problem != row.problem
     store_examples(plans)
     assert dataset.open_dataset(plans.path).count("train") == 10 + len(rows)
+
+
+def test_problems_that_were_too_hard_come_with_fewer_goals(plans: Plans, tmp_path: Path) -> None:
+    row = max(plans.rows("train"), key=lambda row: row.length)
+    hard = replace(row, split="failed", plan="", length=-1, outcome="time")
+    made = off_plan.solve_state(off_plan.StateJob(hard, 1, plans.data.domain_text, (), 0))
+    assert made.split == "train" and problem_of(made) == row.id
+    before, after = (read_problem(plans.data.domain_text, each.problem) for each in (row, made))
+    assert before.init == after.init and after.goal != before.goal
+    assert validate(plans.data.domain_text, made.problem, parse_plan(made.plan, "")).valid
 
 
 def test_a_stopped_stage_goes_on_and_never_makes_a_state_twice(

@@ -1,6 +1,8 @@
-"""The same problem with another initial state, so that a plan from any state becomes a training example."""
+"""The same problem with another initial state or with fewer goals, so that a plan becomes a training example."""
 
+import random
 from collections.abc import Iterable
+from typing import Any
 
 from oclgen.interfaces import Atom
 from oclgen.pddl.model import DomainInfo
@@ -17,6 +19,21 @@ def problem_from(problem: str, domain: DomainInfo, atoms: Iterable[Atom]) -> str
             stay = [fact for fact in section[1:] if fact[0] == "=" or fact[0] in domain.static_predicates]
             facts = [*map(_text, stay), *(f"({' '.join(atom)})" for atom in sorted(atoms))]
             lines.append("\n".join(["(:init", *facts]) + ")")
+        else:
+            lines.append(_text(section))
+    return "\n".join(lines) + ")\n"
+
+
+def with_fewer_goals(problem: str, share: float, rng: random.Random) -> str:
+    """The problem's text with a random share of the parts of its goal, at least one."""
+    _, root = read_definition(Source("<problem>", problem), "problem")
+    lines = [f"(define {_text(root[1])}"]
+    for section in root[2:]:
+        if section[0] == ":goal":
+            goal = section[1]
+            parts: list[Any] = list(goal[1:]) if isinstance(goal, Group) and goal[0] == "and" else [goal]
+            kept = rng.sample(parts, min(len(parts), max(1, round(share * len(parts)))))
+            lines.append(f"(:goal (and {' '.join(map(_text, kept))}))")
         else:
             lines.append(_text(section))
     return "\n".join(lines) + ")\n"

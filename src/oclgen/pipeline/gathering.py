@@ -30,7 +30,7 @@ from oclgen.support.settings import format_duration
 DRAWN = 1_000_000
 """More problems than a generator will be asked for; the time ends first."""
 MOST_HELD_OUT = 50
-LEAST_LIMIT, MOST_LIMIT = 5.0, 60.0
+LEAST_LIMIT, MOST_LIMIT = 3.0, 60.0
 """Seconds of the teacher for a problem."""
 LEAST_SOLVED, LEAST_TRIED = 10, 20
 """The teacher's time ends later than planned where there are fewer problems."""
@@ -58,6 +58,10 @@ class Plans:
 
     def failed(self) -> list[Row]:
         return list(self.data.rows(FAILED))
+
+    def hard(self) -> list[Row]:
+        """Problems for which the teacher's limits were too small."""
+        return [row for row in self.failed() if row.outcome in (Ending.TIME.value, Ending.MEMORY.value)]
 
     def held_out(self) -> list[Row]:
         """What the model has not seen; with one problem only, that one."""
@@ -123,9 +127,9 @@ def ask_teacher(name: str, work: Path, clock: Clock, seconds: float, seed: int, 
 
 
 def teacher_limit(seconds: float, problems: int | None, workers: int) -> float:
-    """Short enough to try all problems of a folder, where half of them are easy."""
-    share = seconds / 10 if problems is None else 2 * seconds * workers / problems
-    return min(MOST_LIMIT, max(LEAST_LIMIT, min(share, seconds / 10)))
+    """Short enough to try all problems of a folder."""
+    share = seconds / 10 if problems is None else min(seconds / 10, seconds * workers / problems)
+    return min(MOST_LIMIT, max(LEAST_LIMIT, share))
 
 
 def divide(data: Path) -> dict[str, str]:

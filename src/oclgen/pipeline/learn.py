@@ -122,7 +122,7 @@ def add_off_plan_states(request: LearnRequest, clock: Clock, plans: Plans, say: 
     left = TimePlan.of(clock.left, "teacher")
     if states_each(len(rows)) and left.off_plan:
         say(f"plan for the {format_duration(clock.left)} that are left: {left.line()}")
-        stage = OffPlanStage(request.work, rows, plans.data, request.seed)
+        stage = OffPlanStage(request.work, rows, plans.hard(), plans.data, request.seed)
         stage.run(clock, left.off_plan, request.workers, say)
     store_examples(plans)
 

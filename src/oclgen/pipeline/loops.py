@@ -30,7 +30,6 @@ from oclgen.pipeline.installing import SearchChoice, make_model
 from oclgen.pipeline.off_plan import problem_of
 from oclgen.pipeline.sizes import finetuning_settings
 from oclgen.pipeline.source import Say
-from oclgen.search.anytime import Ending
 from oclgen.support.files import JsonLines, read_json, read_json_lines, write_json
 from oclgen.support.parallel import Workers, progress_note, run_unordered, worker_count
 from oclgen.support.progress import Progress
@@ -152,8 +151,8 @@ class Improver:
 
     def problems(self, number: int) -> list[Row]:
         """Training problems, and those for which the teacher's limits were too small."""
-        hard = [row for row in self.plans.failed() if row.outcome in (Ending.TIME.value, Ending.MEMORY.value)]
-        rows = self.plans.rows(TRAIN) + [replace(row, split=TRAIN, length=NO_PLAN) for row in hard]
+        hard = [replace(row, split=TRAIN, length=NO_PLAN) for row in self.plans.hard()]
+        rows = self.plans.rows(TRAIN) + hard
         random.Random(f"{self.seed}/{number}").shuffle(rows)
         return rows
 

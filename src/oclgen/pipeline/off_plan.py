@@ -2,9 +2,10 @@
 
 A policy that has seen only plans does not know what to do one wrong action later, and a few dozen plans are soon
 learned by heart. So from each training problem come problems that start elsewhere: at its initial state or at a state
-of its plan, and from there some random actions on. The teacher solves them.
+of its plan, and from there some random actions on. The teacher solves them. Problems that were too hard for it come
+with fewer goals.
 
-WORK/off_plan/      these problems with their plans, or without
+WORK/off_plan/      these problems, with plans or without
 WORK/off_plan.json  when, on the clock, this stage ends
 """
 
@@ -22,7 +23,7 @@ from oclgen.data.dataset import TRAIN, Row, Writer
 from oclgen.data.off_plan import ID_STEP, off_plan_row, walk_from
 from oclgen.errors import OclgenError
 from oclgen.interfaces import Plan
-from oclgen.pddl.initial_state import problem_from
+from oclgen.pddl.initial_state import problem_from, with_fewer_goals
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.task import PddlTask
 from oclgen.pipeline.clock import Clock
@@ -41,6 +42,8 @@ LEAST_WALK = 8
 TEACHER = "lama-first"
 LEAST_LIMIT, MOST_LIMIT, LIMIT_FACTOR = 2.0, 10.0, 4.0
 """Seconds for a state, and for how much harder than the problem itself it may be: many states have no plan at all."""
+GOALS = 0.1, 0.7
+"""The share of goals that a hard problem keeps."""
 MEMORY_LIMIT = 4 << 30
 
 
@@ -68,6 +71,8 @@ class OffPlanStage:
 
     work: Path
     rows: list[Row]
+    hard: list[Row]
+    """Problems for which the teacher's limits were too small."""
     data: dataset.Dataset
     seed: int
 
@@ -83,7 +88,7 @@ class OffPlanStage:
         end, each = float(read_json(path)["end"]), states_each(len(self.rows))
         say(
             f"off-plan states: {len(self.rows)} problems to learn from are few, so {TEACHER} also solves up to {each} "
-            f"states beside each plan, {format_duration(max(0.0, end - clock.spent))} in all"
+            f"states beside each plan{self.fewer_goals(each)}, {format_duration(max(0.0, end - clock.spent))} in all"
         )
         recipe = {**self.data.recipe, "off_plan": {"states": each, "seed": self.seed}}
         with closing(Writer(self.folder, recipe, self.data.domain_text)) as writer:
@@ -91,8 +96,11 @@ class OffPlanStage:
         made, failed = (dataset.open_dataset(self.folder).count(split) for split in (TRAIN, dataset.FAILED))
         say(f"off-plan states: {made} solved, {failed} without a plan")
 
+    def fewer_goals(self, each: int) -> str:
+        return f" and {len(self.hard)} problems that were too hard with fewer goals, {each} times" if self.hard else ""
+
     def solve(self, writer: Writer, each: int, clock: Clock, end: float, workers: Workers) -> None:
-        total, done = each * len(self.rows), len(writer.fingerprints)
+        total, done = each * len(self.rows + self.hard), len(writer.fingerprints)
         progress = Progress(total, done, "state")
         for row in run_unordered(solve_state, self.jobs(writer, each, clock, end), workers):
             writer.append(row)
@@ -104,7 +112,7 @@ class OffPlanStage:
         """One state of every problem before the second of any."""
         options = tuple(self.data.recipe.get("translate_options", ()))
         for k in range(1, each + 1):
-            for row in self.rows:
+            for row in self.rows + self.hard:
                 if row.id + k * ID_STEP in writer.fingerprints:
                     continue
                 if clock.spent > end:
@@ -119,19 +127,28 @@ def off_plan_rows(work: Path) -> list[Row]:
 
 
 def problem_of(row: Row) -> int:
-    """The number of the problem that an off-plan state comes from."""
+    """The number of the problem that an example of this stage comes from."""
     return row.id % ID_STEP
 
 
 def solve_state(job: StateJob) -> Row:
     """Work of one process: walk to a state and let the teacher solve it."""
     row, started = job.row, time.monotonic()
-    task = PddlTask(job.domain_text, row.problem)
-    _, state = walk_from(task, *drawn_walk(job))
-    problem = problem_from(row.problem, task.info.domain, task.atoms(state))
+    problem = off_plan_problem(job) if row.plan else fewer_goals_problem(job)
     plan = teacher_plan(job, problem)
     made = replace(row, seconds=time.monotonic() - started, teacher=TEACHER, seed=job.seed)
     return off_plan_row(made, job.k, job.domain_text, problem, plan)
+
+
+def off_plan_problem(job: StateJob) -> str:
+    task = PddlTask(job.domain_text, job.row.problem)
+    _, state = walk_from(task, *drawn_walk(job))
+    return problem_from(job.row.problem, task.info.domain, task.atoms(state))
+
+
+def fewer_goals_problem(job: StateJob) -> str:
+    rng = random.Random(f"{job.seed}/{job.row.id}/{job.k}")
+    return with_fewer_goals(job.row.problem, rng.uniform(*GOALS), rng)
 
 
 def drawn_walk(job: StateJob) -> tuple[Plan, int, random.Random]:
@@ -143,7 +160,8 @@ def drawn_walk(job: StateJob) -> tuple[Plan, int, random.Random]:
 
 
 def teacher_plan(job: StateJob, problem: str) -> Plan | None:
-    limit = min(MOST_LIMIT, max(LEAST_LIMIT, LIMIT_FACTOR * job.row.seconds))
+    seconds = LIMIT_FACTOR * job.row.seconds if job.row.plan else 0.0
+    limit = min(MOST_LIMIT, max(LEAST_LIMIT, seconds))
     try:
         return run_classical(
             TEACHER,

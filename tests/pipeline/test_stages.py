@@ -202,3 +202,25 @@ def test_loops_are_validated_on_the_best_plans_that_any_model_found(plans: Plans
         result = EvaluationResult(row.id, "oclgen", length, row.length, length, f"plan of {length}")
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(asdict(result)) + "\n")
     assert list(improver.validation()) == [replace(row, length=row.length - 1, plan=f"plan of {row.length - 1}")]
+
+
+def test_one_in_five_problems_that_were_too_hard_chooses_and_is_not_learned_from(tmp_path: Path) -> None:
+    data = make_dataset(tmp_path / "data", 3, blocks="3")
+    row = next(dataset.open_dataset(data).rows())
+    writer = dataset.Writer(data, dataset.read_recipe(data), dataset.open_dataset(data).domain_text)
+    for number, outcome in enumerate(["exhausted", *["time"] * 7], 100):
+        failed: dict[str, Any] = {
+            "split": "failed",
+            "plan": "",
+            "length": -1,
+            "outcome": outcome,
+            "fingerprint": str(number),
+        }
+        writer.append(replace(row, id=number, **failed))
+    writer.close()
+    write_json(tmp_path / "splits.json", divide(data))
+    plans = Plans(tmp_path)
+    assert [row.id for row in plans.hard()] == [101, 102, 103, 104, 106, 107]
+    assert [row.id for row in plans.choosing()] == [plans.validation()[0].id, 105]
+    improver = Improver(tmp_path, plans, Clock(tmp_path / "clock.json", 600.0), 1, 0, lambda _: None)
+    assert list(improver.validation()) == plans.validation()

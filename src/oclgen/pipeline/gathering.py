@@ -34,6 +34,10 @@ LEAST_LIMIT, MOST_LIMIT = 3.0, 60.0
 """Seconds of the teacher for a problem."""
 LEAST_SOLVED, LEAST_TRIED = 10, 20
 """The teacher's time ends later than planned where there are fewer problems."""
+HARD_HELD_OUT, MOST_HARD_HELD_OUT = 5, 5
+"""One in so many problems that were too hard for the teacher chooses among models, and at most so many in all."""
+NO_PLAN = 1_000_000
+"""Stands for the length of the teacher's plan where it found none."""
 MEMORY_LIMIT = 4 << 30
 VALIDATION_EXAMPLES = 60
 """A few problems are validated at several random steps of their plans."""
@@ -59,9 +63,18 @@ class Plans:
     def failed(self) -> list[Row]:
         return list(self.data.rows(FAILED))
 
-    def hard(self) -> list[Row]:
+    def _too_hard(self) -> list[Row]:
         """Problems for which the teacher's limits were too small."""
-        return [row for row in self.failed() if row.outcome in (Ending.TIME.value, Ending.MEMORY.value)]
+        hard = [row for row in self.failed() if row.outcome in (Ending.TIME.value, Ending.MEMORY.value)]
+        return [replace(row, split=TRAIN, length=NO_PLAN) for row in hard]
+
+    def hard(self) -> list[Row]:
+        """Those of them to learn from."""
+        return [row for number, row in enumerate(self._too_hard(), 1) if number % HARD_HELD_OUT]
+
+    def choosing(self) -> list[Row]:
+        """What chooses among models: problems with plans, and some that were too hard for the teacher."""
+        return self.validation() + self._too_hard()[HARD_HELD_OUT - 1 :: HARD_HELD_OUT][:MOST_HARD_HELD_OUT]
 
     def held_out(self) -> list[Row]:
         """What the model has not seen; with one problem only, that one."""

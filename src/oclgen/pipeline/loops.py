@@ -25,7 +25,7 @@ from oclgen.learn.settings import read_settings
 from oclgen.learn.train import train
 from oclgen.pipeline.clock import LEAST_LOOP, Clock
 from oclgen.pipeline.evaluation import SEARCH, EvaluationJob, EvaluationResult, Score, evaluate
-from oclgen.pipeline.gathering import Plans, training_rows
+from oclgen.pipeline.gathering import NO_PLAN, Plans, training_rows
 from oclgen.pipeline.installing import SearchChoice, make_model
 from oclgen.pipeline.off_plan import problem_of
 from oclgen.pipeline.sizes import finetuning_settings
@@ -42,8 +42,6 @@ LEAST_SECONDS, MOST_SECONDS = 1.0, 30.0
 MEMORY_MB = 4096
 IDLE_LOOPS = 2
 """So many loops that made nothing better are enough."""
-NO_PLAN = 1_000_000
-"""Stands for the length of the teacher's plan where it found none."""
 EXTRA = ExtraExamples(bank=True, plans=2, states=6, slack=2)
 
 
@@ -151,8 +149,7 @@ class Improver:
 
     def problems(self, number: int) -> list[Row]:
         """Training problems, and those for which the teacher's limits were too small."""
-        hard = [replace(row, split=TRAIN, length=NO_PLAN) for row in self.plans.hard()]
-        rows = self.plans.rows(TRAIN) + hard
+        rows = self.plans.rows(TRAIN) + self.plans.hard()
         random.Random(f"{self.seed}/{number}").shuffle(rows)
         return rows
 
@@ -173,13 +170,13 @@ class Improver:
     def validation(self) -> Iterator[Row]:
         """The problems that choose, with the best plans that any model found: a teacher's longer ones would prefer the
         checkpoints that have learned least."""
-        best = {row.id: row for row in self.plans.validation()}
+        best = {row.id: row for row in self.plans.choosing()}
         for path in (self.work / "choice-0.jsonl", *sorted(self.work.glob("loop-*/choice.jsonl"))):
             for found in (EvaluationResult(**line) for line in read_json_lines(path)):
                 row = best[found.problem]
                 if found.length is not None and found.length < row.length:
                     best[row.id] = replace(row, plan=found.plan, length=found.length)
-        yield from best.values()
+        yield from (row for row in best.values() if row.length < NO_PLAN)
 
     def learn(self, folder: Path, seconds: float, before: Path) -> None:
         run = folder / "training"
@@ -196,7 +193,7 @@ class Improver:
         before = self.current_score(seconds)
         after = self.score(self.folder(number) / "model", self.folder(number) / "choice.jsonl", seconds / 2)
         better = after.better_than(before)
-        problems = len(self.plans.validation())
+        problems = len(self.plans.choosing())
         outcome = {
             "kept": better,
             "before": before.text(problems),
@@ -213,7 +210,7 @@ class Improver:
 
     def score(self, model: Path, path: Path, seconds: float) -> Score:
         """The same seconds for each problem in all loops, so that scores can be compared."""
-        rows = self.plans.validation()
+        rows = self.plans.choosing()
         limits = self.work / "choice.json"
         if not limits.exists():
             limit = min(MOST_SECONDS, max(LEAST_SECONDS, seconds * worker_count(self.workers) / len(rows)))

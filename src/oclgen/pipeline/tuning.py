@@ -53,8 +53,8 @@ class Tuner:
         return SearchChoice(**read_json(path)) if path.exists() else None
 
     def problems(self) -> list[Row]:
-        """Of those that choose among models the longest."""
-        return sorted(self.plans.validation(), key=lambda row: (-row.length, row.id))[:MOST_PROBLEMS]
+        """Of those that choose among models the longest, and those that have no plan before them."""
+        return sorted(self.plans.choosing(), key=lambda row: (-row.length, row.id))[:MOST_PROBLEMS]
 
     def choose(self, model: Path, clock: Clock, seconds: float) -> SearchChoice:
         """Try the settings, or the rest of them; they are the same after an interruption."""

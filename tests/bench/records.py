@@ -153,7 +153,8 @@ def one_problem(rng: random.Random, domain: str, problem: str, optimal: int) -> 
             lines += [
                 run(label, f"{name}-{problem}", trace(rng, 2 * optimal), domain=domain, set=name) for label in labels
             ]
-    lines += [run(label, f"beyond-{problem}", trace(rng, 3 * optimal), set="beyond") for label in ("gbfs", "lama")]
+    for name in ("beyond", "easy", "larger"):
+        lines += [run(label, f"{name}-{problem}", trace(rng, 3 * optimal), set=name) for label in ("gbfs", "lama")]
     lines.append(run("best-of-n", problem, trace(rng, optimal), domain=domain, seed=1, objects=optimal))
     if rng.random() < 0.7:
         proof = {"method": "lmcut", "ending": "exhausted", "time_limit": 60.0}

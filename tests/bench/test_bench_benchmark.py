@@ -13,8 +13,9 @@ from typing import Any
 import psutil
 import pytest
 
-from oclgen.bench.benchmark import BenchProgress, read_metrics, run_benchmark
+from oclgen.bench.benchmark import BenchProgress, in_domains, read_metrics, run_benchmark
 from oclgen.bench.config import read_config
+from oclgen.bench.problems import BenchProblem
 from oclgen.bench.record import CurveRecord, EstimateRecord, LoopRecord, RunRecord
 from oclgen.bench.record_file import read_records
 from oclgen.errors import InputError
@@ -209,7 +210,7 @@ def test_a_benchmark_goes_on_with_the_config_that_it_kept(tmp_path: Path) -> Non
     assert list(run_benchmark(read_config(kept), kept, tmp_path / "out", 1))[-1].total == 0
 
 
-def test_known_optima_and_training_curves_become_records(tmp_path: Path) -> None:
+def test_known_optima_published_lengths_and_training_curves_become_records(tmp_path: Path) -> None:
     from oclgen.domains import catalog
 
     spec = catalog.load("blocksworld")
@@ -218,6 +219,7 @@ def test_known_optima_and_training_curves_become_records(tmp_path: Path) -> None
     (problems / "domain.pddl").write_text(spec.domain_text)
     (problems / "p1.pddl").write_text(catalog.draw(spec, 0, 0, catalog.overrides(spec, ["blocks=3"])).text)
     (problems / "optima.json").write_text('{"p1.pddl": 4}')
+    (problems / "best.json").write_text('{"lengths": {"blocksworld": {"p1": 6}}}')
     metrics = tmp_path / "metrics.jsonl"
     metrics.write_text(
         '{"group": "train", "step": 1, "loss": 2.5, "rate": 1}\n{"group": "validation", "step": 1, "loss": 2.0}\n'
@@ -227,6 +229,7 @@ def test_known_optima_and_training_curves_become_records(tmp_path: Path) -> None
 [[problems]]
 domain = "blocksworld"
 folder = "{problems}"
+best_known = "{problems}/best.json"
 [[training]]
 label = "policy"
 domain = "blocksworld"
@@ -238,8 +241,12 @@ metrics = "nowhere.jsonl"
 """
     bench(tmp_path, text)
     bench(tmp_path, text)
-    assert [(line["kind"], line.get("length")) for line in lines(tmp_path)] == [("optimum", 4), ("curve", None)]
-    [_, curve] = read_records(tmp_path / "out")
+    assert [(line["kind"], line.get("length")) for line in lines(tmp_path)] == [
+        ("optimum", 4),
+        ("bound", 6),
+        ("curve", None),
+    ]
+    [_, _, curve] = read_records(tmp_path / "out")
     assert isinstance(curve, CurveRecord)
     assert curve.series == {"training": ((1, 2.5),), "validation": ((1, 2.0),)}
 
@@ -298,3 +305,11 @@ def test_a_file_that_is_no_loop_is_refused_by_name(tmp_path: Path, text: str) ->
     path.write_text(text)
     with pytest.raises(InputError, match=r"improve-blocksworld/loop\.json"):
         bench(tmp_path, LOOPS.format(folder=tmp_path))
+
+
+def test_only_the_domains_asked_for_are_run() -> None:
+    problems = [BenchProblem("main", domain, "p", domain, "", "") for domain in ("ferry", "spanner")]
+    assert in_domains(problems, ()) == problems
+    assert in_domains(problems, ("spanner",)) == problems[1:]
+    with pytest.raises(InputError, match="'barge'; the config has ferry, spanner"):
+        in_domains(problems, ("barge",))

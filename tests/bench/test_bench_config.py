@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oclgen.bench.config import BenchConfig, read_config
+from oclgen.bench.config import BenchConfig, narrowed, read_config
 from oclgen.domains import catalog
 from oclgen.errors import InputError
 from oclgen.report.evaluation import ABLATIONS, PAPER_ABLATIONS
@@ -38,10 +38,10 @@ def read(tmp_path: Path, text: str) -> BenchConfig:
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_shipped_configs_name_only_labels_and_domains_that_exist(path: Path) -> None:
     config = read_config(path)
-    assert {source.domain for source in config.problems} <= set(catalog.names())
+    assert {source.domain for source in config.problems if not source.folder} <= set(catalog.names())
     assert {run.label for run in config.runs} | {loop.label for loop in config.loops} <= set(PAPER.names)
     for source in config.problems:
-        if not source.data:
+        if not source.data and not source.folder:
             spec = catalog.load(source.domain)
             catalog.overrides(spec, source.ranges)
 
@@ -115,3 +115,9 @@ def test_mistakes_are_named(tmp_path: Path, text: str, complaint: str) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing\.toml"):
         read_config(tmp_path / "nothing.toml")
+
+
+def test_another_time_limit_holds_for_every_run(tmp_path: Path) -> None:
+    config = read(tmp_path, GOOD)
+    assert [run.time_limits for run in narrowed(config, "5s").runs] == [("5s",)]
+    assert narrowed(config, None) == config

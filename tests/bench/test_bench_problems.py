@@ -112,3 +112,23 @@ def test_a_folder_of_an_unknown_domain_will_do(tmp_path: Path) -> None:
 def test_what_does_not_exist_is_refused(tmp_path: Path, source: ProblemSource) -> None:
     with pytest.raises(InputError):
         collect([source], tmp_path)
+
+
+def test_a_folder_may_be_named_by_an_environment_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = ProblemSource("mine", folder="$OCLGEN_TEST_PROBLEMS")
+    monkeypatch.delenv("OCLGEN_TEST_PROBLEMS", raising=False)
+    with pytest.raises(InputError, match="OCLGEN_TEST_PROBLEMS: set this environment variable"):
+        collect([source], tmp_path / "out")
+    monkeypatch.setenv("OCLGEN_TEST_PROBLEMS", folder_of(tmp_path, blocks(3, 0)))
+    assert [problem.name for problem in collect([source], tmp_path / "out")] == ["p"]
+
+
+def test_only_the_files_asked_for_are_taken_and_published_lengths_go_with_them(tmp_path: Path) -> None:
+    folder = Path(folder_of(tmp_path, blocks(3, 0)))
+    (folder / "testing" / "easy").mkdir(parents=True)
+    (folder / "testing" / "easy" / "p1.pddl").write_text(blocks(4, 1))
+    published = tmp_path / "best.json"
+    published.write_text('{"lengths": {"mine": {"testing/easy/p1": 7, "p": 1}}}')
+    source = ProblemSource("mine", folder=str(folder), files="testing/**/*.pddl", best_known=str(published))
+    [problem] = collect([source], tmp_path / "out")
+    assert (problem.name, problem.best_known, problem.optimum) == ("testing/easy/p1", 7, None)

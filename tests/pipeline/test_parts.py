@@ -147,7 +147,12 @@ FALLING = [(step, 2.0 - 0.01 * step) for step in range(0, 101, 5)]
 
 
 def test_a_good_model_needs_no_diagnosis() -> None:
-    assert not list(diagnose(Evidence(5, 50, FALLING, results(8, 9), 60.0)))
+    assert not list(diagnose(Evidence(5, 5, FALLING, results(8, 9), 60.0)))
+
+
+def test_a_model_of_easy_problems_only_is_not_called_good() -> None:
+    [line] = diagnose(Evidence(5, 50, FLAT, results(8, 9), 60.0))
+    assert "held out are easy ones: the teacher failed on 50" in line
 
 
 @pytest.mark.parametrize(

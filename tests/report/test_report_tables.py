@@ -7,6 +7,7 @@ import pytest
 from oclgen.report.evaluation import Evaluation
 from oclgen.report.tables.accuracy import mae_comparison, mae_me_comparison
 from oclgen.report.tables.against_lama import other_sets, ratio_by_size, ratio_to_lama
+from oclgen.report.tables.by_domain import easy, larger
 from oclgen.report.tables.comparisons import (
     ablations_paired,
     commonly_solved,
@@ -402,3 +403,23 @@ def test_without_records_every_table_is_absent_with_a_reason(maker: Any) -> None
     absent = maker(evaluation())
     assert isinstance(absent, Absent)
     assert absent.reason
+
+
+def test_domain_by_domain_scores_are_taken_from_the_best_that_is_known() -> None:
+    found = evaluation(
+        run("oclgen-uniform", "p1", [(0.5, 30), (2, 20)], set="easy", domain="ferry"),
+        run("oclgen-uniform", "p2", [(1.5, 8)], set="easy", domain="ferry"),
+        run("lama", "p1", [(1, 25)], set="easy", domain="ferry"),
+        run("lama", "p2", None, set="easy", domain="ferry"),
+        run("lama", "p3", [(4, 5)], set="easy", domain="spanner"),
+        {"kind": "bound", "id": "b1", "fingerprint": "print-p1", "length": 10},
+        {"kind": "bound", "id": "b2", "fingerprint": "print-p2", "length": 9},
+    )
+    table = easy(found)
+    assert rows(table) == [
+        ["Ferry", "2", "2", "1.5", "1.00", "1", "0.4", "1.00"],
+        ["Spanner", "1", "–", "–", "–", "1", "1.0", "4.00"],
+        ["all", "3", "2", "1.5", "1.00", "2", "1.4", "2.50"],
+    ]
+    assert not found.impossible  # a plan shorter than a published one contradicts nothing
+    assert isinstance(larger(found), Absent)

@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,10 +45,16 @@ class BenchProgress:
 
 
 def run_benchmark(
-    config: BenchConfig, config_file: Path, out: Path, workers: Workers | None = None, shard: Shard = WHOLE
+    config: BenchConfig,
+    config_file: Path,
+    out: Path,
+    workers: Workers | None = None,
+    shard: Shard = WHOLE,
+    domains: Collection[str] = (),
 ) -> Iterator[BenchProgress]:
-    """Run what has no record yet; yield the progress before the first run and after each."""
-    problems = problems_of(shard, collect(config.problems, out))
+    """Run what has no record yet, in these domains (default: all); yield the progress before the first run and after
+    each."""
+    problems = problems_of(shard, in_domains(collect(config.problems, out), domains))
     with RecordFile(out) as records:
         keep_config(config_file, out / f"{config.name}.toml")
         record_optima(problems, records)
@@ -62,6 +68,15 @@ def run_benchmark(
         yield time_left.progress(records.broken)
         if jobs:
             yield from run_recorded(jobs, records, time_left, workers)
+
+
+def in_domains(problems: list[BenchProblem], domains: Collection[str]) -> list[BenchProblem]:
+    """Those of the domains asked for."""
+    known = {problem.domain for problem in problems}
+    for name in domains:
+        if name not in known:
+            raise InputError(f"no problems of a domain {name!r}; the config has {', '.join(sorted(known))}")
+    return [problem for problem in problems if not domains or problem.domain in domains]
 
 
 def run_recorded(
@@ -145,11 +160,12 @@ class RemainingTime:
 
 
 def record_optima(problems: list[BenchProblem], records: RecordFile) -> None:
-    """Record the optima that came with the problems."""
+    """Record the optima and the published lengths that came with the problems."""
     for problem in problems:
-        line = {"kind": "optimum", "fingerprint": problem.fingerprint, "length": problem.optimum}
-        if problem.optimum is not None and digest(line) not in records.ids:
-            records.append({**line, "id": digest(line), "domain": problem.domain, "problem": problem.name})
+        for kind, length in (("optimum", problem.optimum), ("bound", problem.best_known)):
+            line = {"kind": kind, "fingerprint": problem.fingerprint, "length": length}
+            if length is not None and digest(line) not in records.ids:
+                records.append({**line, "id": digest(line), "domain": problem.domain, "problem": problem.name})
 
 
 def record_training(config: BenchConfig, records: RecordFile) -> None:

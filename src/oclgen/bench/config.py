@@ -22,11 +22,12 @@ loops.
     settings = ["depth_selection=uniform"]
     time_limits = ["10s", "30s"]
 
-Unknown keys are errors. `{domain}` in a model's path stands for the domain's name; paths start where the command runs.
+Unknown keys are errors. `{domain}` in a model's path stands for the domain's name; paths start where the command runs
+and may hold environment variables ($NAME).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,6 +54,10 @@ class ProblemSource:
     data: str = ""
     split: str = "test"
     folder: str = ""
+    files: str = "**/*.pddl"
+    """Which files of the folder are problems."""
+    best_known: str = ""
+    """A JSON file with the lengths of the best plans that others published: `lengths` by domain and problem."""
     exclude: tuple[str, ...] = ()
     """Data sets whose problems must not be among these, even with other object names."""
     skip: tuple[str, ...] = ()
@@ -153,6 +158,13 @@ class BenchConfig:
     estimates: tuple[EstimateSpec, ...]
     training: tuple[TrainingSpec, ...]
     loops: tuple[LoopSpec, ...]
+
+
+def narrowed(config: BenchConfig, time_limit: str | None) -> BenchConfig:
+    """All runs under this limit instead of their own."""
+    if time_limit is None:
+        return config
+    return replace(config, runs=tuple(replace(run, time_limits=(time_limit,)) for run in config.runs))
 
 
 def read_config(path: Path) -> BenchConfig:

@@ -6,6 +6,7 @@ sets. The list is written once beside the records, so that a benchmark continues
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -37,6 +38,8 @@ class BenchProblem:
     optimum: int | None = None
     objects: int | None = None
     """Constants of the domain included."""
+    best_known: int | None = None
+    """The length of the best plan that others published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Benc
     """The first `count` new problems of a source, as files."""
     domain_text, meaningful = domain_of(source)
     domain_name = Path(source.domain).name
+    published = published_lengths(source)
     folder = out / "problems" / source.set / domain_name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "domain.pddl").write_text(domain_text, encoding="utf-8")
@@ -93,6 +97,7 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Benc
                 teacher_length=candidate.teacher_length,
                 optimum=candidate.optimum,
                 objects=len(read_problem(domain_text, candidate.text).objects),
+                best_known=published.get(candidate.name),
             )
         )
         if len(problems) == source.count:
@@ -118,7 +123,7 @@ def domain_of(source: ProblemSource) -> tuple[str, frozenset[str]]:
     """The domain's text, and the types whose object names carry meaning."""
     place = source.data or source.folder
     if place:
-        path = Path(place) / "domain.pddl"
+        path = expanded(place) / "domain.pddl"
         if not path.is_file():
             raise InputError(f"{path}: missing, so there are no problems of {source.domain} to take")
     if source.domain not in catalog.names() and not Path(source.domain).is_dir():
@@ -135,7 +140,7 @@ def candidates(source: ProblemSource) -> Iterator[Candidate]:
     if source.data:
         return of_data_set(Path(source.data), source.split)
     if source.folder:
-        return of_folder(Path(source.folder))
+        return of_folder(expanded(source.folder), source.files)
     spec = catalog.load(source.domain)
     drawn = catalog.distinct(spec, source.seed, catalog.overrides(spec, source.ranges))
     return (Candidate(problem.name, problem.text) for problem in drawn)
@@ -151,11 +156,27 @@ def of_data_set(path: Path, split: str) -> Iterator[Candidate]:
         yield Candidate(row.name, row.problem, length, optima.get(row.name))
 
 
-def of_folder(path: Path) -> Iterator[Candidate]:
+def expanded(path: str) -> Path:
+    """With the values of environment variables."""
+    found = os.path.expandvars(path)
+    if "$" in found:
+        raise InputError(f"{path}: set this environment variable to the folder that holds these problems")
+    return Path(found)
+
+
+def published_lengths(source: ProblemSource) -> dict[str, int]:
+    """By the names of problems."""
+    if not source.best_known:
+        return {}
+    lengths: dict[str, int] = read_json(Path(source.best_known)).get("lengths", {}).get(source.domain, {})
+    return lengths
+
+
+def of_folder(path: Path, files: str = "**/*.pddl") -> Iterator[Candidate]:
     from oclgen.data.optima import Optima
 
     optima = Optima(path).lengths
-    for file in sorted(path.rglob("*.pddl")):
+    for file in sorted(path.glob(files)):
         if file.name != "domain.pddl":
             name = str(file.relative_to(path))
             yield Candidate(name.removesuffix(".pddl"), file.read_text(encoding="utf-8"), None, optima.get(name))

@@ -1,8 +1,8 @@
 """The records that `oclgen bench` writes and `oclgen report` reads: one JSON object per line.
 
-Five kinds: the run of a planner on a problem, a proven optimum, the heuristic's estimate for an initial state, a
-training curve, and a self-improvement loop. Lines hold more than these types (plan, settings, versions): readers keep
-the fields they need and ignore the others.
+Six kinds: the run of a planner on a problem, a proven optimum, a published length, the heuristic's estimate for an
+initial state, a training curve, and a self-improvement loop. Lines hold more than these types (plan, settings,
+versions): readers keep the fields they need and ignore the others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -86,6 +86,14 @@ class OptimumRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundRecord:
+    """The length of the best plan that others published; there may be shorter ones."""
+
+    fingerprint: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
 class EstimateRecord:
     """A heuristic model's estimate for an initial state; the distribution as (cost, probability) pairs."""
 
@@ -141,10 +149,11 @@ class LoopRecord:
     iterations: tuple[LoopIteration, ...]
 
 
-Record = RunRecord | OptimumRecord | EstimateRecord | CurveRecord | LoopRecord
+Record = RunRecord | OptimumRecord | BoundRecord | EstimateRecord | CurveRecord | LoopRecord
 KINDS: dict[str, type[Record]] = {
     "run": RunRecord,
     "optimum": OptimumRecord,
+    "bound": BoundRecord,
     "estimate": EstimateRecord,
     "curve": CurveRecord,
     "loop": LoopRecord,

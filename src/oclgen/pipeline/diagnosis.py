@@ -32,10 +32,15 @@ def validation_losses(training: Path) -> list[tuple[int, float]]:
 
 
 def diagnose(evidence: Evidence) -> Iterator[str]:
-    """Nothing where the model is good."""
+    """Nothing where the model is good on problems that are like all others."""
     own = [result for result in evidence.results if result.method == SEARCH]
     solved = sum(result.length is not None for result in own)
     if not own or solved >= GOOD * len(own):
+        if evidence.without_plan > evidence.learned_from:
+            yield (
+                f"Problems that were held out are easy ones: the teacher failed on {evidence.without_plan}. Give it "
+                "smaller ones, plans of your own in training_plans/, or more time"
+            )
         return
     yield f"It learned badly: {len(own) - solved} of {len(own)} held-out problems are unsolved. Likely causes:"
     causes = list(likely_causes(evidence))

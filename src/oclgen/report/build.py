@@ -16,7 +16,7 @@ from oclgen.bench.record_file import read_records
 from oclgen.report import figures
 from oclgen.report.evaluation import Evaluation
 from oclgen.report.figures import Picture
-from oclgen.report.tables import accuracy, against_lama, comparisons, loops, repetition, results
+from oclgen.report.tables import accuracy, against_lama, by_domain, comparisons, loops, repetition, results
 from oclgen.report.tables.results import limit_text
 from oclgen.report.tables.table import Absent, Table
 
@@ -35,6 +35,7 @@ SECTIONS: dict[str, tuple[Callable[[Evaluation], Item], ...]] = {
         comparisons.ipc_scores,
         repetition.seeds,
     ),
+    "Domain by domain": (by_domain.easy, by_domain.larger),
     "Over time": (figures.length_picture, figures.completion_picture, figures.quality_picture),
     "Optimality": (results.results_optimal,),
     "Beyond the teacher and the training range": (

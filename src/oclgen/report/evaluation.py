@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from oclgen.bench.record import (
+    BoundRecord,
     CurveRecord,
     EstimateRecord,
     LoopRecord,
@@ -68,6 +69,7 @@ class Evaluation:
     def __init__(self, records: Iterable[Record]) -> None:
         runs: dict[tuple[object, ...], RunRecord] = {}
         self.proven: dict[str, int] = {}
+        self.published: dict[str, int] = {}
         estimates: dict[tuple[object, ...], EstimateRecord] = {}
         curves: dict[tuple[str, str], CurveRecord] = {}
         loops: dict[tuple[str, str], LoopRecord] = {}
@@ -77,6 +79,8 @@ class Evaluation:
                 runs[*group, record.fingerprint, record.seed] = record
             elif isinstance(record, OptimumRecord):
                 self.proven[record.fingerprint] = record.length
+            elif isinstance(record, BoundRecord):
+                self.published[record.fingerprint] = record.length
             elif isinstance(record, EstimateRecord):
                 estimates[record.set, record.domain, record.label, record.fingerprint] = record
             elif isinstance(record, LoopRecord):
@@ -106,8 +110,9 @@ class Evaluation:
 
     @cached_property
     def best_known(self) -> dict[str, int]:
-        """The shortest length that any run found or proved, by fingerprint (the C* of the scores)."""
-        best = dict(self.optima)
+        """The shortest length that any run found or proved, or that others published, by fingerprint (the C* of the
+        scores)."""
+        best = {**self.published, **self.optima}
         for run in self.runs:
             if run.outcome == "solved" and run.length is not None:
                 best[run.fingerprint] = min(run.length, best.get(run.fingerprint, run.length))

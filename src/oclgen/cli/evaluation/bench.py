@@ -17,22 +17,33 @@ if TYPE_CHECKING:
 @click.option("--config", "config_file", type=click.Path(path_type=Path), required=True, metavar="FILE")
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR", help="Where the records go.")
 @click.option("--workers", type=click.IntRange(min=1), help="Cores to use (default: all that are free).")
+@click.option("--domain", "domains", multiple=True, help="Only this domain of the config; may be repeated.")
+@click.option("--time-limit", metavar="DURATION", help="Of every run, instead of the config's limits.")
 @cluster_option
 @click.option("--shard", default="1/1", metavar="I/N", help="Run only part I of N; join the parts by `oclgen merge`.")
-def command(config_file: Path, out: Path, workers: int | None, cluster: str | None, shard: str) -> None:
+def command(
+    config_file: Path,
+    out: Path,
+    workers: int | None,
+    domains: tuple[str, ...],
+    time_limit: str | None,
+    cluster: str | None,
+    shard: str,
+) -> None:
     """Run every method on every problem that FILE declares, one run per core at a time.
 
     Each run is a process of its own and leaves one line in DIR/records.jsonl. The same command again goes on where
     it stopped. `oclgen report DIR` makes tables and figures of the records.
     """
     from oclgen.bench.benchmark import BenchProgress, run_benchmark
-    from oclgen.bench.config import read_config
+    from oclgen.bench.config import narrowed, read_config
     from oclgen.support.shards import Shard
 
-    progress, line, config = BenchProgress(0, 0, 0, None), LiveLine(), read_config(config_file)
+    progress, line = BenchProgress(0, 0, 0, None), LiveLine()
+    config = narrowed(read_config(config_file), time_limit)
     part = Shard.parse(shard)
     with working(workers, cluster) as hands:
-        for progress in run_benchmark(config, config_file, out, hands, part):
+        for progress in run_benchmark(config, config_file, out, hands, part, domains):
             if progress.error:
                 line.say(f"BROKEN: {progress.error}")
             line.show(progress_text(progress))

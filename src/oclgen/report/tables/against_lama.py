@@ -11,7 +11,7 @@ from oclgen.report.tables.table import NONE, Absent, Cell, Column, Row, Table, c
 
 SECONDS = (1.0, 3.0, 5.0, 10.0, 30.0, 60.0)
 LAMA = "lama"
-OWN_TABLES = (MAIN, "failed", "interpolate", "extrapolate")
+OWN_TABLES = (MAIN, "failed", "interpolate", "extrapolate", "easy", "larger")
 """Sets of problems that other tables are about."""
 
 

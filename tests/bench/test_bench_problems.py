@@ -128,7 +128,8 @@ def test_only_the_files_asked_for_are_taken_and_published_lengths_go_with_them(t
     (folder / "testing" / "easy").mkdir(parents=True)
     (folder / "testing" / "easy" / "p1.pddl").write_text(blocks(4, 1))
     published = tmp_path / "best.json"
-    published.write_text('{"lengths": {"mine": {"testing/easy/p1": 7, "p": 1}}}')
-    source = ProblemSource("mine", folder=str(folder), files="testing/**/*.pddl", best_known=str(published))
+    published.write_text('{"lengths": {"mine": {"p1": 7}, "other": {"p1": 8}}}')
+    files = ("nowhere/*.pddl", "testing/easy/*.pddl", "*.pddl")
+    source = ProblemSource("mine", folder=str(folder), files=files, best_known=str(published))
     [problem] = collect([source], tmp_path / "out")
     assert (problem.name, problem.best_known, problem.optimum) == ("testing/easy/p1", 7, None)

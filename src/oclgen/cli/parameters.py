@@ -80,7 +80,8 @@ def working(workers: int | None, cluster: str | None) -> Iterator[Workers]:
 
 def usable_cores() -> int:
     """The cores that this process may use, within reason for one problem."""
-    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    found = (os.cpu_count() or 1) if affinity is None else len(affinity(0))
     return min(found, MOST_CORES)
 
 

@@ -73,6 +73,7 @@ class FreeModels:
         *,
         max_tokens: int | None = None,
         max_actions: int | None = None,
+        restricted: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> list[list[Rollout]]:
         began = time.process_time()

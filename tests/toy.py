@@ -119,6 +119,7 @@ class RecordingPolicy:
         *,
         max_tokens: int | None = None,
         max_actions: int | None = None,
+        restricted: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> list[list[Rollout]]:
         """Each action counts as one token."""

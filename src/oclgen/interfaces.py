@@ -111,6 +111,7 @@ class Policy(Protocol):
         *,
         max_tokens: int | None = None,
         max_actions: int | None = None,
+        restricted: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> list[list[Rollout]]:
         """For each state, `samples` rollouts: action sequences sampled at temperature 1.
@@ -118,6 +119,7 @@ class Policy(Protocol):
         A rollout ends at the goal, before its first inapplicable action, at the model's end token, after
         `max_tokens` tokens (an unfinished action is dropped) or `max_actions` actions, or as soon as `should_stop`
         returns true (the actions finished by then are returned). Without a limit the model's own limit holds.
+        With `restricted` only applicable actions are sampled, however the policy samples by itself.
         """
         ...
 

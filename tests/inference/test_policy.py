@@ -259,3 +259,12 @@ def test_a_later_state_too_long_for_a_model_of_words_has_no_rollouts() -> None:
     policy = checkpoint_policy(checkpoint)
     assert policy.rollouts(task, [fuller], 2, random.Random(0)) == [[(), ()]]
     assert policy.priors(task, fuller, [("pickup", "b1"), ("pickup", "b2")]) == [0.5, 0.5]
+
+
+def test_a_call_may_restrict_a_policy_that_decodes_freely() -> None:
+    task = blocks_task()
+    policy, _ = scripted(one_path(tokens(*PLAN), 0.7))
+    [free] = policy.rollouts(task, [task.initial_state], 30, random.Random(0))
+    [restricted] = policy.rollouts(task, [task.initial_state], 30, random.Random(0), restricted=True)
+    assert any(actions(rollout) != PLAN for rollout in free)
+    assert all(actions(rollout) == PLAN for rollout in restricted)

@@ -37,6 +37,7 @@ class Piecewise:
         *,
         max_tokens: int | None = None,
         max_actions: int | None = None,
+        restricted: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> list[list[Rollout]]:
         wrong = (Step(("pickup", "nothing"), 1.0),)

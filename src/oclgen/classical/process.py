@@ -83,7 +83,7 @@ class Process:
     def kill(self) -> None:
         """End the whole process group, if it has not ended, and collect it."""
         kill_tree(self.child)
-        if self.reader is not None:
+        if self.reader is not None and self.reader.ident is not None:  # a signal may come before it has started
             self.reader.join()
         if self.child.stdout is not None:
             self.child.stdout.close()

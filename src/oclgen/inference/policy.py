@@ -76,17 +76,19 @@ class ModelPolicy:
         *,
         max_tokens: int | None = None,
         max_actions: int | None = None,
+        restricted: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> list[list[Rollout]]:
         """For each state, `samples` rollouts; `oclgen.interfaces.Policy` says when they end."""
         grammar = self._grammar(task)
         limit = self._engine.max_plan if max_tokens is None else min(max_tokens, self._engine.max_plan)
         generator = np.random.default_rng(rng.getrandbits(64))
-        sampler = self._sampler(generator, limit, should_stop or (lambda: False))
+        restricted = restricted or self._restricted
+        sampler = self._sampler(generator, limit, restricted, should_stop or (lambda: False))
         builders = []
         for state in states:
             start = grammar.visit(state)
-            builders.append([RolloutBuilder(grammar, start, self._restricted, max_actions) for _ in range(samples)])
+            builders.append([RolloutBuilder(grammar, start, restricted, max_actions) for _ in range(samples)])
         for batch in batches(self._groups(task, builders)):
             sampler.run(batch)
         with self._lock:
@@ -94,9 +96,9 @@ class ModelPolicy:
         return [[builder.rollout for builder in group] for group in builders]
 
     def _sampler(
-        self, generator: np.random.Generator, limit: int, should_stop: Callable[[], bool]
+        self, generator: np.random.Generator, limit: int, restricted: bool, should_stop: Callable[[], bool]
     ) -> Sampler | ActionSampler:
-        if not self._restricted and isinstance(self._engine, ActionEngine):
+        if not restricted and isinstance(self._engine, ActionEngine):
             return ActionSampler(self._engine, generator, self._temperature, limit, should_stop)
         return Sampler(self._engine, generator, self._temperature, limit, self._backtracks, should_stop)
 

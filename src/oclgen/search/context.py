@@ -6,11 +6,12 @@ heuristic in small counted batches, and checks the budget before each model call
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from oclgen.interfaces import Action, Heuristic, Plan, Policy, Rollout, State, Step, Task
 from oclgen.search.anytime import Budget, Counters
+from oclgen.search.extensions.decoding import DecodingTurns
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -82,6 +83,7 @@ class SearchContext:
     counters: Counters
     workers: Workers | None = None
     """None: everything in turn."""
+    decoding: DecodingTurns = field(default_factory=DecodingTurns)
 
     def for_each(self, items: Sequence[Item], work: "Callable[[SearchContext, Item], Result]") -> list[Result]:
         """The result of each item, which gets random numbers of its own: results do not depend on the workers."""
@@ -115,6 +117,7 @@ class SearchContext:
             self.rng,
             max_tokens=max_tokens,
             max_actions=max_actions,
+            restricted=self.decoding.restricted,
             should_stop=self.budget.exhausted,
         )
         self.counters.rollouts += sum(map(len, batches))

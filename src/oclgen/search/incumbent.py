@@ -82,6 +82,12 @@ class SampledIncumbent:
             self.length = len(plan)
             yield plan
 
+    def change_decoding(self, rollouts: Sequence[Trajectory]) -> None:
+        """While there is no plan: after rollouts without a single action the next ones are restricted."""
+        if self._settings.restrict_lost and self.length is None:
+            got_nowhere = not any(rollout.steps for rollout in rollouts)
+            self._context.decoding.after_failure(self._context.task, got_nowhere)
+
     def _shortest(self, beginning: Trajectory, rollouts: Sequence[Trajectory]) -> Iterator[Plan]:
         plans = [beginning.actions + rollout.actions for rollout in rollouts if rollout.reaches_goal]
         plan = min(plans, key=len, default=None)

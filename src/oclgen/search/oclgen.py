@@ -17,7 +17,7 @@ from typing import NamedTuple
 from oclgen.interfaces import Heuristic, Plan, Policy, State, Task
 from oclgen.search.anytime import Budget, Counters, Ending, Search
 from oclgen.search.context import SearchContext, Trajectory, Workers
-from oclgen.search.extensions.chaining import chained_batches, retry_chaining
+from oclgen.search.extensions.chaining import chain, retry_chaining
 from oclgen.search.extensions.exchange import Exchange
 from oclgen.search.extensions.pruning import horizon, sample_rollouts
 from oclgen.search.extensions.shared_states import StateSharing
@@ -96,7 +96,7 @@ def initial_rollouts(graph: SearchGraph, context: SearchContext, settings: Oclge
     """N_init batches of full rollouts from the initial state, or N_init chains of batches; yields after each batch."""
     batches = None if settings.initial_rollouts == "chained" else 1
     for _ in range(settings.n_init):
-        yield from islice(chained_batches(graph, context, settings), batches)
+        yield from islice(chain(graph, context, settings), batches)
 
 
 def select_nodes(graph: SearchGraph, settings: OclgenSettings, rng: random.Random, depth: int) -> tuple[int, list[int]]:

@@ -23,6 +23,8 @@ PROFILES: dict[str, dict[str, Any]] = {
         "initial_rollouts": "chained",
         # Best-of-N and MCTS: enough for plans of more than a thousand actions with the windows of small models.
         "links": 50,
+        # Far beyond the sizes of training, free rollouts may all begin with a mistake.
+        "restrict_lost": True,
         "prune": True,
         "shortcut": True,
         "eliminate": True,
@@ -60,6 +62,8 @@ class RolloutHelps(Helps):
     links: int = 1
     """Rollouts chained into one, each from the last state of the one before, encoded afresh. The paper uses 1; more
     suits a policy whose rollouts are shorter than plans."""
+    restrict_lost: bool = False
+    """While there is no plan, restrict decoding to applicable actions after rollouts without a single action."""
     prune: bool = False
     """Limit rollouts to what can give a plan shorter than the incumbent."""
 
@@ -89,6 +93,9 @@ class OclgenSettings(Helps):
     """Actions are sampled also in states with more applicable actions than this; None is no limit (ours)."""
     initial_rollouts: InitialRollouts = "full"
     """`chained`: each batch starts at the last state of an earlier rollout, encoded afresh (ours)."""
+    restrict_lost: bool = False
+    """After a chain of batches that did not even come halfway to the goal, restrict the next one to applicable actions,
+    and go on with the kind that brought the first plan (ours)."""
     prune: bool = False
     """Leave out nodes that cannot lead to a plan shorter than the incumbent (ours)."""
     nodes_per_iteration: int = 1

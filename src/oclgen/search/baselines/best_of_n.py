@@ -50,5 +50,6 @@ def best_of_n_search(
         )
         counters.iterations += 1
         yield from incumbent.improvements(start, rollouts)
+        incumbent.change_decoding(rollouts)
     assert budget.ending is not None
     return budget.ending

@@ -95,6 +95,7 @@ def mcts_search(
         close_finished(path)
         counters.iterations += 1
         yield from incumbent.improvements(trajectory_of(path), rollouts)
+        incumbent.change_decoding(rollouts)
     assert budget.ending is not None
     return budget.ending
 

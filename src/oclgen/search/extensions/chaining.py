@@ -4,7 +4,7 @@ A policy loses track of the state far from its prompt; chaining gives it a fresh
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import cycle
 from math import inf
 
@@ -25,12 +25,14 @@ RETRY_INTERVAL = 20
 """Iterations between two chains of batches while there is no plan."""
 
 
-def chained_batches(graph: SearchGraph, context: SearchContext, settings: OclgenSettings) -> Iterator[None]:
+def chained_batches(
+    graph: SearchGraph, context: SearchContext, settings: OclgenSettings
+) -> Generator[None, None, float]:
     """Add batches of rollouts to the graph, the first from the initial state; yield after each.
 
     The next batch starts, in turns, at the most promising of the newest last states and at the most promising of all:
     the heuristic may be wrong about the best place to continue. Chaining ends at a goal, when no last state is left,
-    when patience runs out, or with the budget.
+    when patience runs out, or with the budget. It returns the least heuristic value of a state where a batch started.
     """
     initial = graph.h(ROOT), ROOT
     patience_without_plan = PATIENCE + int(graph.h(ROOT)) // 4
@@ -39,12 +41,12 @@ def chained_batches(graph: SearchGraph, context: SearchContext, settings: Oclgen
     nearest, without_progress = inf, 0
     for newest in cycle((True, False)):
         if context.budget.exhausted():
-            return
+            return nearest
         limit = horizon(graph, settings)
         ends = [(h, end) for h, end in ends if limit is None or graph.g(end) < limit]
         patience = patience_without_plan if graph.best_length is None else PATIENCE_WITH_PLAN
         if not ends or without_progress >= patience:
-            return
+            return nearest
         restart = without_progress % RESTART_INTERVAL == RESTART_INTERVAL - 1
         h, node = initial if restart else ends.pop(-1 if newest else ends.index(min(ends)))
         without_progress = 0 if h < nearest else without_progress + 1
@@ -52,17 +54,29 @@ def chained_batches(graph: SearchGraph, context: SearchContext, settings: Oclgen
         reached = add_batch(graph, context, settings, node) - seen
         yield
         if any(graph.is_goal(end) for end in reached):
-            return
+            return 0.0
         seen |= reached
         batches[node] += 1
         if not reached and not restart and batches[node] < BATCHES_PER_STATE:
             ends.append((h, node))
         ends += sorted(((graph.h(end), end) for end in reached), reverse=True)
+    return nearest
+
+
+def chain(graph: SearchGraph, context: SearchContext, settings: OclgenSettings) -> Iterator[None]:
+    """Chained batches; if they bring no plan and do not even come halfway to the goal, the next ones are restricted."""
+    nearest = yield from chained_batches(graph, context, settings)
+    if settings.restrict_lost and graph.best_length is None:
+        context.decoding.after_failure(context.task, got_nowhere=nearest > graph.h(ROOT) / 2)
 
 
 def add_batch(graph: SearchGraph, context: SearchContext, settings: OclgenSettings, node: int) -> set[int]:
-    """Add one batch of rollouts without a token limit from a node; the nodes of their last states."""
-    rollouts = sample_rollouts(graph, context, settings, [node], max_tokens=None)
+    """Add one batch of rollouts from a node; the nodes of their last states.
+
+    Free rollouts end where the policy is lost, so they have no token limit. Restricted ones would go on and on.
+    """
+    max_tokens = settings.max_tokens if context.decoding.restricted else None
+    rollouts = sample_rollouts(graph, context, settings, [node], max_tokens)
     values = assign_heuristics(graph, context, [], rollouts)
     add(graph, context, settings, [], rollouts, values)
     return {graph.node(rollout.states[-1]) for rollout in rollouts}
@@ -74,4 +88,4 @@ def retry_chaining(graph: SearchGraph, context: SearchContext, settings: OclgenS
         return
     iterations = context.counters.iterations
     if iterations % RETRY_INTERVAL == 0 and not context.budget.exhausted(iterations):
-        yield from chained_batches(graph, context, settings)
+        yield from chain(graph, context, settings)

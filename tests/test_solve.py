@@ -315,6 +315,12 @@ def test_no_plan_within_the_limit_is_exit_code_23_and_no_plan_file(problem: Path
     assert not problem.with_name("sas_plan").exists()
 
 
+def test_a_plan_of_the_asked_length_ends_the_run(problem: Path, model: Path) -> None:
+    done = solve_command(problem, model, "--overall-time-limit", "10m", "--stop-at-length", "1000")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "The plan is as short as asked for." in done.stdout
+
+
 def test_an_unsolvable_task_is_proved_so(problem: Path, model: Path) -> None:
     text = "(define (problem p) (:domain blocksworld-4ops) (:objects b1 b2) (:init (arm-empty) (on-table b1) (clear b1)"
     problem.write_text(text + " (on-table b2) (clear b2)) (:goal (and (on b1 b2) (on b2 b1))))")

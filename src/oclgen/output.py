@@ -172,6 +172,7 @@ def ending_line(plan: Plan | None, ending: Ending) -> str:
     return {
         Ending.TIME: "Time limit has been reached.",
         Ending.MEMORY: "Memory limit has been reached.",
+        Ending.SHORT_ENOUGH: "The plan is as short as asked for.",
         Ending.ITERATIONS: "Iteration limit has been reached.",
         Ending.INTERRUPTED: "Search interrupted.",
         Ending.COMPLETED: "Search completed.",

@@ -52,6 +52,8 @@ class SolveRequest:
     """A plan to start from."""
     threads: int = 1
     """Cores to use."""
+    stop_at_length: int | None = None
+    """A plan of at most this length ends the search."""
     search_tree_dump: str | None = None
     """Where VS Code's search debugger listens."""
 
@@ -110,7 +112,8 @@ class SolveRun:
                 raise InputError(f"--search-tree-dump needs method oclgen, not {prepared.method}")
             observer = None if self.dump is None else self.dump.watch
             plans = prepared.plans(self.budget, self.counters, request.random_seed, observer, self.start)
-            return run(plans, self.budget, self.counters, self.improve)
+            enough = -1 if request.stop_at_length is None else request.stop_at_length
+            return run(plans, self.budget, self.counters, self.improve, enough)
 
     def improve(self, plan: Plan) -> None:
         seconds = self.budget.elapsed()

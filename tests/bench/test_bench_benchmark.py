@@ -95,6 +95,21 @@ def test_breadth_first_search_proves_optima_where_it_is_asked_to(tmp_path: Path)
     assert Evaluation(read_records(tmp_path / "out")).optima == by_lmcut
 
 
+def test_a_proof_ends_the_runs_of_its_problem_also_after_an_interruption(tmp_path: Path) -> None:
+    text = CONFIG[: CONFIG.index("[[estimates]]")].replace('"lama-first"', '"lama"') + "end_runs = true\n"
+    text = text[: text.index("[[runs]]")] + text[text.rindex("[[runs]]") :]
+    bench(tmp_path, text)
+    found = lines(tmp_path)
+    assert [line["label"] for line in found] == ["lmcut", "lmcut", "lama", "lama"]
+    proofs = {line["fingerprint"]: line["length"] for line in found[:2]}
+    for line in found[2:]:
+        assert (line["ending"], line["length"]) == ("short enough", proofs[line["fingerprint"]])
+        assert line["seconds"] < 30 and line["time_limit"] == 60
+    (tmp_path / "out" / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in found[:3]))
+    bench(tmp_path, text)
+    assert lines(tmp_path)[3]["ending"] == "short enough"
+
+
 def test_estimates_hold_mode_percentile_and_distribution(tmp_path: Path, model: Path) -> None:
     text = CONFIG.format(model=model)
     bench(tmp_path, text[: text.index("[[runs]]")] + text[text.index("[[estimates]]") :])

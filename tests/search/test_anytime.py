@@ -27,6 +27,22 @@ def test_a_run_records_each_improvement_and_the_ending(monkeypatch: pytest.Monke
     assert seen == [LONG, SHORT]
 
 
+def test_a_plan_that_is_short_enough_ends_the_search_and_closes_it() -> None:
+    closed = []
+
+    def search() -> Search:
+        try:
+            yield (("a",),) * 3
+            yield (("a",),) * 2
+            raise AssertionError
+        finally:
+            closed.append(True)
+
+    result = run(search(), Budget(), Counters(), enough=2)
+    assert (result.ending, result.plan) == (Ending.SHORT_ENOUGH, (("a",),) * 2)
+    assert [length for _, length in result.trace] == [3, 2] and closed
+
+
 def test_a_plan_that_does_not_improve_is_a_defect() -> None:
     def search() -> Search:
         yield SHORT

@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 from oclgen.bench import machine
 from oclgen.bench.config import BenchConfig, LoopSpec, TrainingSpec
-from oclgen.bench.jobs import BenchJob, estimate_jobs, solve_jobs
+from oclgen.bench.jobs import BenchJob, ended_by, estimate_jobs, solve_jobs
 from oclgen.bench.node_run import run_on_nodes
 from oclgen.bench.outcome import JobOutcome, job_outcome
 from oclgen.bench.problems import BenchProblem, collect, digest
@@ -67,7 +67,9 @@ def run_benchmark(
         time_left = RemainingTime(jobs, len(solving) - sum(job.line["kind"] == "run" for job in jobs))
         yield time_left.progress(records.broken)
         if jobs:
-            yield from run_recorded(jobs, records, time_left, workers)
+            ends_runs = config.optima is not None and config.optima.end_runs
+            optima = records.optima if ends_runs else {}
+            yield from run_recorded(jobs, records, time_left, workers, lambda job: ended_by(job, optima))
 
 
 def in_domains(problems: list[BenchProblem], domains: Collection[str]) -> list[BenchProblem]:
@@ -80,14 +82,18 @@ def in_domains(problems: list[BenchProblem], domains: Collection[str]) -> list[B
 
 
 def run_recorded(
-    jobs: list[BenchJob], records: RecordFile, time_left: "RemainingTime", workers: Workers | None
+    jobs: list[BenchJob],
+    records: RecordFile,
+    time_left: "RemainingTime",
+    workers: Workers | None,
+    prepared: Callable[[BenchJob], BenchJob],
 ) -> Iterator[BenchProgress]:
-    """Run the jobs and record each as it ends."""
+    """Run the jobs and record each as it ends; `prepared` gives the last touch to a job when it starts."""
     if workers is None or isinstance(workers, int):
         cores = free_cores(workers)
-        outcomes, count = run_here(jobs, cores), len(cores)
+        outcomes, count = run_here(jobs, cores, prepared), len(cores)
     else:
-        outcomes, count = run_on_nodes(jobs, revision(), workers), workers.count
+        outcomes, count = run_on_nodes(jobs, revision(), workers, prepared), workers.count
     with closing(outcomes):
         for outcome in outcomes:
             for line in outcome.lines:
@@ -97,10 +103,12 @@ def run_recorded(
             yield replace(time_left.progress(records.broken, count), error=outcome.error, note=note)
 
 
-def run_here(jobs: list[BenchJob], cores: list[Core]) -> Generator[JobOutcome]:
+def run_here(
+    jobs: list[BenchJob], cores: list[Core], prepared: Callable[[BenchJob], BenchJob]
+) -> Generator[JobOutcome]:
     environment = {"machine": machine.describe(), "revision": revision()}
     try:
-        for child in run_jobs(jobs, cores):
+        for child in run_jobs(jobs, cores, prepared):
             yield job_outcome(child, environment)
     finally:
         release(cores)

@@ -111,6 +111,8 @@ class OptimaSpec:
     domains: tuple[str, ...] = ()
     breadth_first: tuple[str, ...] = ()
     """The domains in which breadth-first search proves more than LM-cut."""
+    end_runs: bool = False
+    """Prove first, and end every run at a plan as short as the proved optimum: more time would change nothing."""
 
 
 @dataclass(frozen=True, slots=True)

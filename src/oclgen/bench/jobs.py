@@ -7,8 +7,9 @@ model, seed and limits. A job whose id has a record is not run again.
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -40,27 +41,39 @@ class BenchJob:
 
 
 def solve_jobs(config: BenchConfig, problems: Iterable[BenchProblem], out: Path) -> list[BenchJob]:
-    """Problem by problem through all domains, so that a benchmark that is cut short is still balanced; proofs last."""
-    problems = [absolute(problem, out) for problem in problems]
-    runs = [
+    """Problem by problem through all domains, so that a benchmark that is cut short is still balanced.
+
+    Proofs come last, or, where they end runs, each some runs before those of its problem.
+    """
+    rounds = in_rounds(absolute(problem, out) for problem in problems)
+    runs = [run_jobs_of(config, group) for group in rounds]
+    proofs = [proof_jobs(config, group) for group in rounds]
+    if config.optima is not None and config.optima.end_runs:
+        pairs = zip([*proofs, []], [[], *runs], strict=True)  # the proofs of the next round, then the runs of this one
+        return [job for proving, running in pairs for job in (*proving, *running)]
+    return [job for group in (*runs, *proofs) for job in group]
+
+
+def in_rounds(problems: Iterable[BenchProblem]) -> list[list[BenchProblem]]:
+    """The first of each domain and set, then the second of each, ..."""
+    counts: Counter[tuple[str, str]] = Counter()
+    rounds: dict[int, list[BenchProblem]] = {}
+    for problem in problems:
+        counts[problem.set, problem.domain] += 1
+        rounds.setdefault(counts[problem.set, problem.domain], []).append(problem)
+    return [rounds[number] for number in sorted(rounds)]
+
+
+def run_jobs_of(config: BenchConfig, problems: list[BenchProblem]) -> list[BenchJob]:
+    """Everything that the config runs on each of the problems."""
+    return [
         solve_job(config, problem, run, limit, seed)
-        for problem in interleaved(problems)
+        for problem in problems
         for run in config.runs
         if problem.set in run.sets and problem.domain in (run.domains or (problem.domain,))
         for limit in run.time_limits
         for seed in range(run.seeds)
     ]
-    return [*runs, *proof_jobs(config, problems)]
-
-
-def interleaved(problems: list[BenchProblem]) -> Iterator[BenchProblem]:
-    """The first of each domain and set, then the second of each, ..."""
-    column_groups: dict[tuple[str, str], int] = {}
-    ranked = []
-    for problem in problems:
-        rank = column_groups[problem.set, problem.domain] = column_groups.get((problem.set, problem.domain), 0) + 1
-        ranked.append((rank, problem))
-    return (problem for _, problem in sorted(ranked, key=lambda item: item[0]))
 
 
 def proof_jobs(config: BenchConfig, problems: list[BenchProblem]) -> list[BenchJob]:
@@ -78,7 +91,7 @@ def proof_jobs(config: BenchConfig, problems: list[BenchProblem]) -> list[BenchJ
             0,
             parse_memory(spec.memory_limit),
         )
-        for problem in interleaved(problems)
+        for problem in problems
         if problem.set in spec.sets
         and problem.domain in (spec.domains or (problem.domain,))
         and problem.optimum is None
@@ -117,6 +130,14 @@ def solve_job(
     }
     command = solve_command(problem, run, seed, parse_duration(limit), memory_limit, model)
     return BenchJob(line["id"], command, parse_duration(limit), memory_limit, line, (problem,), run.threads)
+
+
+def ended_by(job: BenchJob, optima: Mapping[str, int]) -> BenchJob:
+    """The job, which ends at a plan as short as the proved optimum of its problem, if there is a proof."""
+    optimum = None if job.line["kind"] != "run" else optima.get(job.line["fingerprint"])
+    if optimum is None or job.line["method"] in OPTIMAL:
+        return job
+    return replace(job, command=(*job.command, "--stop-at-length", str(optimum)))
 
 
 def solve_command(

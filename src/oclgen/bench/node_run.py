@@ -12,7 +12,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -37,10 +37,12 @@ class NodeJob:
     revision: str
 
 
-def run_on_nodes(jobs: list[BenchJob], revision: str, cluster: Cluster) -> Generator[JobOutcome]:
-    """Outcomes as they come; the scheduler gives each run its whole cores."""
+def run_on_nodes(
+    jobs: list[BenchJob], revision: str, cluster: Cluster, prepared: Callable[[BenchJob], BenchJob]
+) -> Generator[JobOutcome]:
+    """Outcomes as they come; the scheduler gives each run its whole cores. `prepared` is called when a job is sent."""
     for cores in sorted({job.cores for job in jobs}):
-        some = (NodeJob(job, revision) for job in jobs if job.cores == cores)
+        some = (NodeJob(prepared(job), revision) for job in jobs if job.cores == cores)
         yield from cluster.run(run_in_process, some, cores)
 
 

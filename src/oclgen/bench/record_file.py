@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from oclgen.bench.record import Record, from_json
+from oclgen.classical.planners import OPTIMAL
 from oclgen.errors import InputError
 from oclgen.support.files import JsonLines, read_json_lines, try_lock
 
@@ -17,7 +18,7 @@ FILE_NAME = "records.jsonl"
 
 
 class RecordFile:
-    """Appends records and knows which ids it holds and how many of them are broken runs."""
+    """Appends records and knows which ids it holds, how many of them are broken runs, and what is proved optimal."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -29,6 +30,7 @@ class RecordFile:
         self._lines = JsonLines(path, durable=True)
         self.ids: set[str] = set()
         self.broken = 0
+        self.optima: dict[str, int] = {}
         try:
             for line in read_lines(path):
                 self.count(line)
@@ -43,6 +45,8 @@ class RecordFile:
     def count(self, line: Mapping[str, Any]) -> None:
         self.ids.add(str(line["id"]))
         self.broken += line.get("outcome") == "broken"
+        if line.get("kind") == "optimum" or is_proof(line):
+            self.optima[line["fingerprint"]] = line["length"]
 
     def close(self) -> None:
         self._lines.close()
@@ -55,6 +59,11 @@ class RecordFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def is_proof(line: Mapping[str, Any]) -> bool:
+    """Whether it is the line of a prover that found a plan and ended by itself."""
+    return line.get("method") in OPTIMAL and line.get("outcome") == "solved" and line.get("ending") == "exhausted"
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -154,8 +154,13 @@ def release(cores: Sequence[Core]) -> None:
         core.lock.close()
 
 
-def run_jobs(jobs: Sequence[BenchJob], cores: Sequence[Core]) -> Generator[FinishedChild, None, None]:
-    """Run all jobs in their order as cores become free; yield each as it ends (its folder lasts until the next)."""
+def run_jobs(
+    jobs: Sequence[BenchJob], cores: Sequence[Core], prepared: Callable[[BenchJob], BenchJob] | None = None
+) -> Generator[FinishedChild, None, None]:
+    """Run all jobs in their order as cores become free; yield each as it ends (its folder lasts until the next).
+
+    `prepared` gives the last touch to a job when it starts.
+    """
     check_cores(jobs, len(cores))
     waiting = list(reversed(jobs))
     idle = list(cores)
@@ -164,6 +169,7 @@ def run_jobs(jobs: Sequence[BenchJob], cores: Sequence[Core]) -> Generator[Finis
         while waiting or running:
             while waiting and waiting[-1].cores <= len(idle):
                 job = waiting.pop()
+                job = job if prepared is None else prepared(job)
                 running.append(start(job, idle[: job.cores]))
                 del idle[: job.cores]
             for child in list(running):

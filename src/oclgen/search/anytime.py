@@ -23,6 +23,7 @@ class Ending(Enum):
     COMPLETED = "completed"  # the method stops by itself and proves nothing (LAMA-first)
     EXHAUSTED = "exhausted"  # nothing shorter exists: the plan is optimal, or there is none
     INCOMPLETE = "incomplete"  # nothing left to try, nothing proved
+    SHORT_ENOUGH = "short enough"  # a plan as short as asked for
     ITERATIONS = "iterations"
     TIME = "time"
     MEMORY = "memory"
@@ -149,9 +150,13 @@ class Recorder:
 
 
 def run(
-    search: Search, budget: Budget, counters: Counters, on_plan: Callable[[Plan], None] | None = None
+    search: Search,
+    budget: Budget,
+    counters: Counters,
+    on_plan: Callable[[Plan], None] | None = None,
+    enough: int = -1,
 ) -> SearchResult:
-    """Run a search to its end; `on_plan` gets each plan."""
+    """Run a search to its end, or to a plan of at most `enough` actions; `on_plan` gets each plan."""
     recorder = Recorder(budget)
     while True:
         try:
@@ -162,6 +167,10 @@ def run(
         recorder.offer(plan)
         if on_plan is not None:
             on_plan(plan)
+        if len(plan) <= enough:
+            search.close()
+            ending = Ending.SHORT_ENOUGH
+            break
     return SearchResult(recorder.plan, ending, tuple(recorder.trace), counters, budget.elapsed())
 
 

@@ -18,6 +18,7 @@ from oclgen.errors import InputError
 @parameters.time_limit
 @parameters.memory_limit
 @click.option("--iterations", type=click.IntRange(min=1), help="Stop after this many search iterations.")
+@click.option("--stop-at-length", type=click.IntRange(min=0), help="Stop at a plan of at most this length.")
 @parameters.random_seed
 @parameters.model
 @click.option(

@@ -5,6 +5,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from threading import Thread
 
 import psutil
 import pytest
@@ -243,6 +244,14 @@ def test_a_plan_file_counts_when_its_last_line_is_there(tmp_path: Path) -> None:
         (tmp_path / "plan.2").write_text("; cost = 0 (unit cost)\n")
         assert plans_now(process) == [(("a", "b"), ("c",)), ()]
         assert plans_now(process) == []
+
+
+def test_a_child_can_be_killed_before_its_reader_has_started(tmp_path: Path) -> None:
+    """A signal may come in the middle of the start of a thread."""
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as child:
+        process = Process(tmp_path / "plan", child, reader=Thread(target=lambda: None))
+        process.kill()
+    assert child.returncode == -signal.SIGKILL
 
 
 def plans_now(process: Process) -> list[Plan]:

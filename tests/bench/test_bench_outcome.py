@@ -8,9 +8,10 @@ import pytest
 
 from oclgen.bench.config import ProblemSource
 from oclgen.bench.jobs import RESULT_NAME, BenchJob
-from oclgen.bench.outcome import run_record
+from oclgen.bench.outcome import run_record, shown_model
 from oclgen.bench.problems import BenchProblem, absolute, collect
 from oclgen.bench.runner import FinishedChild
+from oclgen.model_folders import PRETRAINED
 
 PROBLEM = """(define (problem two) (:domain blocksworld-4ops) (:objects b1 b2)
 (:init (arm-empty) (on-table b1) (on-table b2) (clear b1) (clear b2)) (:goal (and (on b1 b2))))"""
@@ -114,3 +115,13 @@ def test_a_killed_child_is_broken_even_if_it_had_a_plan(judge: Any) -> None:
     record = judge(-9, said(), killed=True)
     assert record["outcome"] == "broken"
     assert "was killed" in record["error"]
+
+
+def test_a_record_names_the_model_without_what_is_particular_to_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert shown_model(None) is None
+    assert shown_model(str(PRETRAINED / "sokoban")) == "pretrained/sokoban"
+    assert shown_model(str(tmp_path / "runs" / "mine")) == "runs/mine"
+    assert shown_model("/elsewhere/mine") == "mine"

@@ -17,6 +17,7 @@ from oclgen.bench.jobs import RESULT_NAME, BenchJob
 from oclgen.bench.problems import BenchProblem
 from oclgen.bench.runner import FinishedChild, grace
 from oclgen.errors import ExitCode
+from oclgen.model_folders import PRETRAINED
 from oclgen.pddl.checking.validate import validate
 
 FOUND = (ExitCode.SUCCESS, ExitCode.PLAN_THEN_OUT_OF_MEMORY, ExitCode.PLAN_THEN_OUT_OF_TIME,
@@ -59,6 +60,7 @@ def run_record(child: FinishedChild, environment: Mapping[str, Any]) -> dict[str
         **known,
         **own,
         **environment,
+        "model": shown_model(own.get("model") or known.get("model")),
         "asked_settings": known.get("settings"),
         "exit_code": child.exit_code,
         "wall_seconds": round(child.wall_seconds, 3),
@@ -76,6 +78,17 @@ def run_record(child: FinishedChild, environment: Mapping[str, Any]) -> dict[str
     if child.exit_code == ExitCode.UNSUPPORTED:  # the model cannot encode the problem: a result, not a defect
         return line | {"outcome": "unsolved", "ending": "unsupported", "error": child.last_error_line()}
     return line
+
+
+def shown_model(folder: str | None) -> str | None:
+    """The folder without what is particular to this machine."""
+    if folder is None:
+        return None
+    path = Path(folder)
+    for base in (PRETRAINED.parent, Path.cwd()):
+        if path.is_relative_to(base):
+            return path.relative_to(base).as_posix()
+    return path.name
 
 
 def read_result(path: Path) -> dict[str, Any]:

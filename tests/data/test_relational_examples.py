@@ -1,19 +1,20 @@
 """Batches for relational models, example by example against a replay; shares of processes; exact resumption."""
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from oclgen.data.dataset import Dataset
+from oclgen.data.dataset import DEAD_END, Dataset
 from oclgen.data.examples.batches import Batch, Position
 from oclgen.data.examples.relational import RelationalBatchSettings, RelationalExamples
 from oclgen.data.examples.relational_store import open_relational_store
 from oclgen.encoding.relational import ProblemGraph, schema_of
 from oclgen.errors import InputError
 from oclgen.interfaces import State
-from oclgen.pddl.plan_file import parse_plan
+from oclgen.pddl.plan_file import format_plan, parse_plan
 from oclgen.pddl.reading.domain import read_domain
 from oclgen.pddl.task import PddlTask
 from tests.data.walked_data import walked_dataset, walked_row, written
@@ -100,6 +101,17 @@ def test_constants_negative_goals_and_static_goals_are_as_the_encoding_has_them(
         batch = stream.batch(Position(0, number))
         for place, instance in enumerate(instances.tolist()):
             check_example(stream, data, batch, place, instance, int(drawn.offset[instance]))
+
+
+def test_a_dead_end_costs_what_its_row_says_and_nothing_follows(tmp_path: Path) -> None:
+    walked = walked_row(1, DELIVERY, ERRAND)
+    dead = replace(walked, id=2, fingerprint="2", plan=format_plan(()), length=77, outcome=DEAD_END)
+    stream = examples(written(tmp_path / "data", DELIVERY, [walked, dead]), tokens=10_000)
+    batch = stream.batch(Position(0, 0))
+    [place] = np.flatnonzero(stream.store.ids[stream.epoch(0).batches[0]] == 2)
+    assert batch["cost"][place] == 77 and batch["plan_len"][place] == 1
+    assert batch["plan"][place, 0] == stream.schema.end
+    assert sorted(batch["cost"])[0] <= walked.length
 
 
 @pytest.mark.parametrize("world", [2, 3])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oclgen.data import dataset
-from oclgen.data.dataset import Row
+from oclgen.data.dataset import DEAD_END, Row
 from oclgen.data.off_plan import ID_STEP, off_plan_row
 from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
@@ -24,6 +24,7 @@ from oclgen.pipeline.off_plan import OffPlanStage, problem_of, states_each
 from oclgen.pipeline.tuning import Tuner
 from oclgen.support.files import write_json
 from tests.data.toy_data import make_dataset
+from tests.data.walked_data import solved_row, written
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +56,8 @@ def test_off_plan_states_are_solved_and_become_examples_of_training_problems(
     stage(plans, tmp_path).run(Clock(tmp_path / "clock.json", 600.0), 500.0, 1, said.append)
     rows = plans.off_plan()
     assert "10 problems to learn from are few, so lama-first also solves up to 1 states" in said[0]
-    assert said[1] == f"off-plan states: {len(rows)} solved, {10 - len(rows)} without a plan" and len(rows) >= 8
+    counts = f"{len(rows)} solved, 0 proved to be dead ends, {10 - len(rows)} without a plan"
+    assert said[1] == f"off-plan states: {counts}" and len(rows) >= 8
     originals = {row.id: row for row in plans.rows("train")}
     for row in rows:
         assert validate(plans.data.domain_text, row.problem, parse_plan(row.plan, row.name)).valid
@@ -72,6 +74,23 @@ def test_problems_that_were_too_hard_come_with_fewer_goals(plans: Plans, tmp_pat
     before, after = (read_problem(plans.data.domain_text, each.problem) for each in (row, made))
     assert before.init == after.init and after.goal != before.goal
     assert validate(plans.data.domain_text, made.problem, parse_plan(made.plan, "")).valid
+
+
+FRAGILE = """(define (domain fragile) (:predicates (whole ?x) (used ?x))
+  (:action use :parameters (?x) :precondition (whole ?x) :effect (used ?x))
+  (:action drop :parameters (?x) :precondition (whole ?x) :effect (not (whole ?x))))"""
+
+
+def test_a_state_without_a_plan_is_a_dead_end_that_is_learned_from_as_far_from_the_goal(tmp_path: Path) -> None:
+    problem = "(define (problem p) (:domain fragile) (:objects a) (:init (whole a)) (:goal (used a)))"
+    row = solved_row(3, problem, (("use", "a"),), "train")
+    made = off_plan.solve_state(off_plan.StateJob(row, 1, FRAGILE, (), 0))
+    assert (made.outcome, made.split, made.length) == (DEAD_END, "train", off_plan.LEAST_DEAD_END)
+    assert parse_plan(made.plan, "") == () and problem_of(made) == 3
+    written(tmp_path / "off_plan", FRAGILE, [made])
+    assert off_plan.off_plan_rows(tmp_path) == [made]
+    hard = replace(row, plan="", length=-1)
+    assert off_plan.solve_state(off_plan.StateJob(hard, 1, FRAGILE, (), 0)).outcome != DEAD_END
 
 
 def test_a_stopped_stage_goes_on_and_never_makes_a_state_twice(
@@ -102,7 +121,7 @@ def test_a_stopped_stage_goes_on_and_never_makes_a_state_twice(
 def test_the_stage_ends_when_its_time_is_up(plans: Plans, tmp_path: Path) -> None:
     said: list[str] = []
     stage(plans, tmp_path).run(Clock(tmp_path / "clock.json", 600.0, begun=10.0), -1.0, 1, said.append)
-    assert said[-1] == "off-plan states: 0 solved, 0 without a plan"
+    assert said[-1] == "off-plan states: 0 solved, 0 proved to be dead ends, 0 without a plan"
 
 
 def tuner(plans: Plans, work: Path, said: list[str]) -> Tuner:

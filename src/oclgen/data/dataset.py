@@ -32,6 +32,8 @@ from oclgen.support.files import (
 )
 
 TRAIN, VAL, TEST, FAILED = SPLITS = ("train", "val", "test", "failed")
+DEAD_END = "dead end"
+"""The outcome of a row whose problem has no plan, as the teacher proved; `length` is what it counts as."""
 UNDECIDED = "undecided"
 """The split of a solved row as long as earlier problems are being solved; it stays in the journal until then."""
 PART_ROWS = 512
@@ -41,7 +43,7 @@ BATCH_ROWS = 256
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One problem and the teacher's result; solved if `length` is not negative."""
+    """One problem and the teacher's result; solved, or a dead end to learn from, if `length` is not negative."""
 
     id: int
     split: str

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from oclgen.data.dataset import TRAIN, Row
+from oclgen.data.dataset import DEAD_END, TRAIN, Row
 from oclgen.encoding.kinds import RELATIONAL
 from oclgen.improve.searching import Searched, SearchJob, search
 from oclgen.improve.settings import ExtraExamples, Searching
@@ -165,7 +165,7 @@ class Improver:
         yield from found
         yield from (row for row in rows.values() if row.id not in best and row.length < NO_PLAN)
         better = {each.problem for each in best.values() if each.solved and each.length < each.known}
-        yield from (row for row in self.plans.off_plan() if problem_of(row) not in better)
+        yield from (row for row in self.plans.off_plan() if row.outcome == DEAD_END or problem_of(row) not in better)
 
     def validation(self) -> Iterator[Row]:
         """The problems that choose, with the best plans that any model found: a teacher's longer ones would prefer the

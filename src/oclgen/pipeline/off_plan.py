@@ -2,8 +2,9 @@
 
 A policy that has seen only plans does not know what to do one wrong action later, and a few dozen plans are soon
 learned by heart. So from each training problem come problems that start elsewhere: at its initial state or at a state
-of its plan, and from there some random actions on. The teacher solves them. Problems that were too hard for it come
-with fewer goals.
+of its plan, and from there some random actions on. The teacher solves them. Where it proves that there is no plan, the
+state is a dead end: the heuristic learns that it is far from the goal, the policy that nothing leads there. Problems
+that were too hard for the teacher come with fewer goals.
 
 WORK/off_plan/      these problems, with plans or without
 WORK/off_plan.json  when, on the clock, this stage ends
@@ -11,6 +12,7 @@ WORK/off_plan.json  when, on the clock, this stage ends
 
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -19,7 +21,7 @@ from pathlib import Path
 
 from oclgen.data import dataset
 from oclgen.data.attempts import run_classical
-from oclgen.data.dataset import TRAIN, Row, Writer
+from oclgen.data.dataset import DEAD_END, TRAIN, Row, Writer
 from oclgen.data.off_plan import ID_STEP, off_plan_row, walk_from
 from oclgen.errors import OclgenError
 from oclgen.interfaces import Plan
@@ -28,6 +30,7 @@ from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.task import PddlTask
 from oclgen.pipeline.clock import Clock
 from oclgen.pipeline.source import Say
+from oclgen.search.anytime import Ending, SearchResult
 from oclgen.support.files import read_json, write_json
 from oclgen.support.parallel import Workers, progress_note, run_unordered
 from oclgen.support.progress import Progress
@@ -42,9 +45,12 @@ LEAST_WALK = 8
 TEACHER = "lama-first"
 LEAST_LIMIT, MOST_LIMIT, LIMIT_FACTOR = 2.0, 10.0, 4.0
 """Seconds for a state, and for how much harder than the problem itself it may be: many states have no plan at all."""
+SOLVED, DEAD_ENDS, FAILED = "solved", "proved to be dead ends", "without a plan"
 GOALS = 0.1, 0.7
 """The share of goals that a hard problem keeps."""
 MEMORY_LIMIT = 4 << 30
+DEAD_END_FACTOR, LEAST_DEAD_END = 3, 30
+"""A dead end counts as so many times the plan of its problem, and at least as this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +99,8 @@ class OffPlanStage:
         recipe = {**self.data.recipe, "off_plan": {"states": each, "seed": self.seed}}
         with closing(Writer(self.folder, recipe, self.data.domain_text)) as writer:
             self.solve(writer, each, clock, end, workers)
-        made, failed = (dataset.open_dataset(self.folder).count(split) for split in (TRAIN, dataset.FAILED))
-        say(f"off-plan states: {made} solved, {failed} without a plan")
+        outcomes = Counter(outcome_text(row) for row in dataset.open_dataset(self.folder).rows())
+        say(f"off-plan states: {', '.join(f'{outcomes[text]} {text}' for text in (SOLVED, DEAD_ENDS, FAILED))}")
 
     def fewer_goals(self, each: int) -> str:
         return f" and {len(self.hard)} problems that were too hard with fewer goals, {each} times" if self.hard else ""
@@ -120,8 +126,14 @@ class OffPlanStage:
                 yield StateJob(row, k, self.data.domain_text, options, self.seed)
 
 
+def outcome_text(row: Row) -> str:
+    if row.split == dataset.FAILED:
+        return FAILED
+    return DEAD_ENDS if row.outcome == DEAD_END else SOLVED
+
+
 def off_plan_rows(work: Path) -> list[Row]:
-    """The solved states of a finished stage; none where there was no such stage."""
+    """The solved states and dead ends of a finished stage; none where there was no such stage."""
     folder = work / "off_plan"
     return list(dataset.open_dataset(folder).rows(TRAIN)) if folder.exists() else []
 
@@ -135,9 +147,14 @@ def solve_state(job: StateJob) -> Row:
     """Work of one process: walk to a state and let the teacher solve it."""
     row, started = job.row, time.monotonic()
     problem = off_plan_problem(job) if row.plan else fewer_goals_problem(job)
-    plan = teacher_plan(job, problem)
+    result = ask_teacher(job, problem)
+    plan, ending = (None, None) if result is None else (result.plan, result.ending)
     made = replace(row, seconds=time.monotonic() - started, teacher=TEACHER, seed=job.seed)
-    return off_plan_row(made, job.k, job.domain_text, problem, plan)
+    found = off_plan_row(made, job.k, job.domain_text, problem, plan)
+    if row.plan and plan is None and ending is Ending.EXHAUSTED:
+        cost = max(LEAST_DEAD_END, DEAD_END_FACTOR * row.length)
+        return replace(found, split=TRAIN, outcome=DEAD_END, length=cost)
+    return found
 
 
 def off_plan_problem(job: StateJob) -> str:
@@ -159,7 +176,7 @@ def drawn_walk(job: StateJob) -> tuple[Plan, int, random.Random]:
     return plan[:offset], max(1, round(longest ** rng.random())), rng
 
 
-def teacher_plan(job: StateJob, problem: str) -> Plan | None:
+def ask_teacher(job: StateJob, problem: str) -> SearchResult | None:
     seconds = LIMIT_FACTOR * job.row.seconds if job.row.plan else 0.0
     limit = min(MOST_LIMIT, max(LEAST_LIMIT, seconds))
     try:
@@ -170,6 +187,6 @@ def teacher_plan(job: StateJob, problem: str) -> Plan | None:
             seconds=limit,
             memory_bytes=MEMORY_LIMIT,
             translate_options=job.translate_options,
-        ).plan
+        )
     except OclgenError:  # the teacher failed in a way of its own: one state less
         return None

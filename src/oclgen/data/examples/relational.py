@@ -84,7 +84,8 @@ class RelationalExamples(BatchStream):
         offset = epoch.offset[places]
         found = self._rows(instances) | self._atoms(instances, offset)
         found |= self._plans(instances, offset, epoch.plan_len[places])
-        return found | {"noise": noise, "cost": self.store.length_of(instances) - offset}
+        cost = self.store.length_of(instances) - offset + self.store.end_cost[instances]
+        return found | {"noise": noise, "cost": cost}
 
     def _noise(self, instances: Longs, position: Position, rank: int, world: int) -> NDArray[np.float32]:
         """Drawn for the whole batch, so that it does not depend on the number of processes."""

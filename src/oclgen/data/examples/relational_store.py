@@ -54,6 +54,7 @@ class RelationalStore:
     plan: NDArray[np.int16]  # tokens, each plan with its `end`
     distance_begin: NDArray[np.int64]
     distances: NDArray[np.int8]  # [rows, rows] of each instance, flat; nothing where no static atom links two rows
+    end_cost: NDArray[np.int32]  # what the last state of each instance costs: 0 at a goal, much in a dead end
     refused: int = 0
 
     def __len__(self) -> int:
@@ -119,6 +120,7 @@ def encode_problem(schema: Schema, number: int, solved: Replayed) -> RelationalS
         plan=tokens,
         distance_begin=np.array([0, len(found)]),
         distances=found,
+        end_cost=np.array([solved.end_cost], np.int32),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from oclgen.data.dataset import Dataset, Row
+from oclgen.data.dataset import DEAD_END, Dataset, Row
 from oclgen.data.dataset import parts as dataset_parts
 from oclgen.data.examples.arrays import join_arrays, load_arrays, save_arrays
 from oclgen.errors import InputError, UnsupportedError
@@ -25,7 +25,7 @@ from oclgen.pddl.model import ProblemInfo
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.support.parallel import run_unordered
 
-FORMAT = 3
+FORMAT = 4
 ALWAYS = int(np.iinfo(np.int16).max)
 """The end of a span that lasts to the end of the plan."""
 JOB_ROWS = 64
@@ -35,12 +35,16 @@ Arrays = TypeVar("Arrays")
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A valid plan: the changing atoms before each action and at the end, and the static atoms."""
+    """A valid plan: the changing atoms before each action and at the end, and the static atoms.
+
+    A dead end has no plan and one state; `end_cost` is what it counts as.
+    """
 
     info: ProblemInfo
     plan: Plan
     states: list[frozenset[Atom]]
     static_atoms: frozenset[Atom]
+    end_cost: int = 0
 
 
 def replayed(domain: str, row: Row) -> Replayed:
@@ -53,6 +57,8 @@ def replayed(domain: str, row: Row) -> Replayed:
         states = validator.states(plan)
     except BrokenStep as broken:
         raise InputError(f"data set row {row.id} ({row.name}): its plan does not work: {broken}") from broken
+    if row.outcome == DEAD_END:
+        return Replayed(info, plan, states, static_atoms, row.length)
     if validator.open_goal(states[-1] | static_atoms):
         raise InputError(f"data set row {row.id} ({row.name}): its plan does not reach the goal")
     return Replayed(info, plan, states, static_atoms)

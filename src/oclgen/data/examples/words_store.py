@@ -16,7 +16,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from oclgen.data.dataset import Dataset, Row
+from oclgen.data.dataset import DEAD_END, Dataset, Row
 from oclgen.data.examples.arrays import join_arrays
 from oclgen.data.examples.replayed import ALWAYS, atom_spans, build_arrays, open_arrays, replayed, store_key
 from oclgen.encoding import Binding, Goal, Vocabulary, WordsEncoding
@@ -141,6 +141,8 @@ def build_store(dataset: Dataset, split: str, vocabulary: Vocabulary, workers: i
 
 
 def _encode_row(domain: str, vocabulary: Vocabulary, row: Row) -> WordsStore:
+    if row.outcome == DEAD_END:
+        raise UnsupportedError("models of words do not learn dead ends")
     checked = replayed(domain, row)
     info = checked.info
     return encode_instance(

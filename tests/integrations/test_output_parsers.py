@@ -58,7 +58,8 @@ def extension(request: pytest.FixtureRequest) -> Path:
         pytest.skip("npm is not installed, so the extension's parser cannot be fetched")
     folder = cache.mkdir(EXTENSION.replace("@", "-"))
     if not (folder / "node_modules" / "pddl-workspace").is_dir():
-        command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), EXTENSION]
+        command = [npm, "install", "--no-audit", "--no-fund", "--fetch-retries", "1", "--fetch-timeout", "20000"]
+        command += ["--prefix", str(folder), EXTENSION]
         if subprocess.run(command, capture_output=True, check=False).returncode:
             pytest.skip(f"npm cannot fetch {EXTENSION} (no network?)")
     return folder

@@ -84,7 +84,7 @@ class SampledIncumbent:
 
     def change_decoding(self, rollouts: Sequence[Trajectory]) -> None:
         """While there is no plan: after rollouts without a single action the next ones are restricted."""
-        if self._settings.restrict_lost and self.length is None:
+        if rollouts and self._settings.restrict_lost and self.length is None:
             got_nowhere = not any(rollout.steps for rollout in rollouts)
             self._context.decoding.after_failure(self._context.task, got_nowhere)
 

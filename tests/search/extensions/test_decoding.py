@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from oclgen.interfaces import Rollout, State, Task
+from oclgen.search.anytime import Budget, Counters
 from oclgen.search.baselines.best_of_n import BestOfNSettings
 from oclgen.search.baselines.mcts import MctsSettings
+from oclgen.search.context import SearchContext, Trajectory
 from oclgen.search.extensions.decoding import MOST_CHOICES
+from oclgen.search.incumbent import SampledIncumbent
 from oclgen.search.settings import OclgenSettings, Settings
 from tests.search.running import solve
 from tests.toy import DigraphTask, ExactHeuristic, NumberLine, ScriptedPolicy, TableHeuristic, steps
@@ -101,6 +104,15 @@ def test_other_methods_restrict_decoding_after_an_iteration_of_mistakes(method: 
     result = solve(LINE, policy, ExactHeuristic(), settings, method=method, iterations=4)
     assert result.plan is not None
     assert policy.asked[0] is False and policy.asked[1] is True and all(policy.asked[1:])
+
+
+def test_an_iteration_without_rollouts_changes_nothing() -> None:
+    context = SearchContext(LINE, None, None, Budget(), random.Random(0), Counters())
+    incumbent = SampledIncumbent(context, BestOfNSettings(restrict_lost=True))
+    incumbent.change_decoding([])
+    assert not context.decoding.restricted
+    incumbent.change_decoding([Trajectory((0,), (), reaches_goal=False)])
+    assert context.decoding.restricted
 
 
 @pytest.mark.parametrize(("choices", "restricts"), [(MOST_CHOICES, True), (MOST_CHOICES + 1, False)])

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, cast
 
+from oclgen.classical.planners import OPTIMAL
+
 Outcome = Literal["solved", "unsolved", "broken"]
 """`unsolved` is a result; `broken` is a defect (a crash, an invalid plan, an unexpected exit code)."""
 
@@ -72,6 +74,10 @@ class RunRecord:
     def first_seconds(self) -> float | None:
         """When the first plan was found."""
         return self.trace[0][0] if self.trace else None
+
+    @property
+    def proves(self) -> bool:
+        return is_proof(self.method, self.outcome, self.ending)
 
     def length_at(self, seconds: float) -> int | None:
         return length_at(self.trace, seconds)
@@ -173,6 +179,11 @@ def from_json(line: Mapping[str, Any]) -> Record:
     if isinstance(record, LoopRecord) and not record.iterations:
         raise ValueError("a loop without iterations")
     return record
+
+
+def is_proof(method: str | None, outcome: str | None, ending: str | None) -> bool:
+    """Whether a run proves that its plan is optimal: a prover found it and ended by itself."""
+    return method in OPTIMAL and outcome == "solved" and ending == "exhausted"
 
 
 def length_at(trace: Trace, seconds: float) -> int | None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from oclgen.bench.record import Record, from_json
-from oclgen.classical.planners import OPTIMAL
+from oclgen.bench.record import Record, from_json, is_proof
 from oclgen.errors import InputError
 from oclgen.support.files import JsonLines, read_json_lines, try_lock
 
@@ -45,7 +44,7 @@ class RecordFile:
     def count(self, line: Mapping[str, Any]) -> None:
         self.ids.add(str(line["id"]))
         self.broken += line.get("outcome") == "broken"
-        if line.get("kind") == "optimum" or is_proof(line):
+        if line.get("kind") == "optimum" or is_proof(line.get("method"), line.get("outcome"), line.get("ending")):
             self.optima[line["fingerprint"]] = line["length"]
 
     def close(self) -> None:
@@ -59,11 +58,6 @@ class RecordFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def is_proof(line: Mapping[str, Any]) -> bool:
-    """Whether it is the line of a prover that found a plan and ended by itself."""
-    return line.get("method") in OPTIMAL and line.get("outcome") == "solved" and line.get("ending") == "exhausted"
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,6 @@ from oclgen.bench.record import (
     Record,
     RunRecord,
 )
-from oclgen.classical.planners import OPTIMAL
 from oclgen.report.paper import PAPER
 
 TEACHER = "lama-first"
@@ -98,14 +97,7 @@ class Evaluation:
     @cached_property
     def optima(self) -> dict[str, int]:
         """Proven optimal lengths by fingerprint: from optima records and provers that ended by themselves."""
-        found = {
-            run.fingerprint: run.length
-            for run in self.runs
-            if run.method in OPTIMAL
-            and run.outcome == "solved"
-            and run.ending == "exhausted"
-            and run.length is not None
-        }
+        found = {run.fingerprint: run.length for run in self.runs if run.proves and run.length is not None}
         return {**found, **self.proven}
 
     @cached_property

@@ -57,6 +57,7 @@ def random_settings(rng: random.Random) -> OclgenSettings:
         policy_expansion_samples=rng.randint(1, 4),
         initial_rollouts=rng.choice(["full", "chained"]),
         prune=rng.random() < 0.5,
+        follow=rng.random() < 0.5,
         nodes_per_iteration=rng.choice([1, 1, 3]),
         shortcut=rng.random() < 0.5,
         eliminate=rng.random() < 0.5,

@@ -152,6 +152,16 @@ def test_states_with_many_applicable_actions_are_sampled(most: int | None, sampl
     assert [call["states"] for call in policy.calls if call["max_actions"] == 1] == ([sampled] if sampled else [])
 
 
+def test_with_a_plan_states_with_many_applicable_actions_are_sampled_only_beyond_the_papers_threshold() -> None:
+    for threshold, sampled in ((3, []), (2, [[0]])):
+        policy = ScriptedPolicy({0: [steps("up", confidence=0.1)]})
+        settings = OclgenSettings(
+            most_children=1, policy_expansion_threshold=threshold, depth_selection="scan", n_init=0, samples=1
+        )
+        solve(LINE, policy, ExactHeuristic(), settings, iterations=1, start=(("up",),) * 12)
+        assert [call["states"] for call in policy.calls if call["max_actions"] == 1] == sampled
+
+
 def test_a_search_that_samples_many_children_still_exhausts_a_finite_state_space() -> None:
     policy = ScriptedPolicy({})
     task = NumberLine(goal=10**6, size=6)
@@ -267,6 +277,7 @@ def test_every_combination_of_extensions_solves_the_line_optimally() -> None:
                 settings = OclgenSettings(
                     initial_rollouts=chained,
                     prune=prune,
+                    follow=prune,
                     nodes_per_iteration=nodes,
                     shortcut=prune,
                     eliminate=prune,

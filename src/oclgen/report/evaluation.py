@@ -25,6 +25,7 @@ MAIN = "main"
 PAPER_ABLATIONS = "oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode"
 OUR_ABLATIONS = (
     "oclgen-no-chains",
+    "oclgen-no-following",
     "oclgen-no-shortcuts",
     "oclgen-no-elimination",
     "oclgen-no-pruning",

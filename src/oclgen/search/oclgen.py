@@ -19,6 +19,7 @@ from oclgen.search.anytime import Budget, Counters, Ending, Search
 from oclgen.search.context import SearchContext, Trajectory, Workers
 from oclgen.search.extensions.chaining import chain, retry_chaining
 from oclgen.search.extensions.exchange import Exchange
+from oclgen.search.extensions.following import follow
 from oclgen.search.extensions.pruning import horizon, sample_rollouts
 from oclgen.search.extensions.shared_states import StateSharing
 from oclgen.search.graph import ROOT, Order, SearchGraph
@@ -85,7 +86,7 @@ def oclgen_search(
         if sharing is not None:
             sharing.after_iteration()
         yield from incumbent.improvements()
-        for _ in retry_chaining(graph, context, settings):
+        for _ in further_batches(graph, context, settings, rollouts):
             yield from incumbent.improvements()
     yield from incumbent.improvements()  # other searches may have posted plans during the last iteration
     assert budget.ending is not None
@@ -97,6 +98,14 @@ def initial_rollouts(graph: SearchGraph, context: SearchContext, settings: Oclge
     batches = None if settings.initial_rollouts == "chained" else 1
     for _ in range(settings.n_init):
         yield from islice(chain(graph, context, settings), batches)
+
+
+def further_batches(
+    graph: SearchGraph, context: SearchContext, settings: OclgenSettings, rollouts: Sequence[Trajectory]
+) -> Iterator[None]:
+    """Batches beside Algorithm 1's (ours): rollouts are followed once there is a plan, chained until then."""
+    yield from follow(graph, context, settings, rollouts)
+    yield from retry_chaining(graph, context, settings)
 
 
 def select_nodes(graph: SearchGraph, settings: OclgenSettings, rng: random.Random, depth: int) -> tuple[int, list[int]]:
@@ -180,6 +189,8 @@ def adaptive_expansion(
         unsure += [state for state, step in taken if step.confidence < settings.confidence]
     states = [state for state in dict.fromkeys(unsure) if not graph.has_expanded(state)]
     whole = [state for state in states if enumerates(context.task, settings, state, state in revived)]
+    if not samples_expansions(graph, context.task, settings):
+        return enumerated_expansions(context, settings, whole)
     sampled = [state for state in states if state not in set(whole) and not graph.has_sampled(state)]
     return enumerated_expansions(context, settings, whole) + sampled_expansions(context, settings, sampled)
 
@@ -189,6 +200,12 @@ def enumerates(task: Task, settings: OclgenSettings, state: State, revived: bool
     if not settings.enumerates(task):
         return False
     return revived or settings.most_children is None or len(task.applicable(state)) <= settings.most_children
+
+
+def samples_expansions(graph: SearchGraph, task: Task, settings: OclgenSettings) -> bool:
+    """Whether to expand the other states by sampled actions: beyond the paper's threshold always, else until there is a
+    plan (ours). Then rollouts from them bring as much, for fewer evaluations."""
+    return graph.best_length is None or not settings.enumerates(task)
 
 
 def enumerated_expansions(context: SearchContext, settings: OclgenSettings, states: Sequence[State]) -> list[Expansion]:

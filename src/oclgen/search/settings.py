@@ -32,6 +32,8 @@ PROFILES: dict[str, dict[str, Any]] = {
         # very unsure, and never hundreds of children.
         "confidence": 0.05,
         "most_children": 64,
+        # A plan of hundreds of steps gets shorter only by a row of rollouts, each where the last one ended.
+        "follow": True,
         # The least percentiles of a small heuristic are noise on large problems; of a good one the median is the best
         # guess.
         "percentile": 50.0,
@@ -90,7 +92,8 @@ class OclgenSettings(Helps):
     """Actions sampled per expansion above that threshold."""
 
     most_children: int | None = None
-    """Actions are sampled also in states with more applicable actions than this; None is no limit (ours)."""
+    """States with more applicable actions than this are not enumerated either; None is no limit (ours). Actions are
+    sampled there until there is a plan."""
     initial_rollouts: InitialRollouts = "full"
     """`chained`: each batch starts at the last state of an earlier rollout, encoded afresh (ours)."""
     restrict_lost: bool = False
@@ -98,6 +101,8 @@ class OclgenSettings(Helps):
     and go on with the kind that brought the first plan (ours)."""
     prune: bool = False
     """Leave out nodes that cannot lead to a plan shorter than the incumbent (ours)."""
+    follow: bool = False
+    """Once there is a plan, go on at once from the end of a rollout that promises a shorter one (ours)."""
     nodes_per_iteration: int = 1
     """Nodes selected per iteration, which grow independently of one another, on several threads at the same time (more
     than 1 is ours). 1 and 4 found plans of about the same length with as many nodes in all (docs/log.md)."""

@@ -79,3 +79,14 @@ def test_other_states_lie_near_the_best_plan_and_have_plans_of_their_own(slack: 
     for node in nodes:
         start = DigraphTask(task.edges, task.goals, int(str(graph.state(node))))
         assert replays_to_goal(start, explored.plan(node, rng))
+
+
+def test_stuck_states_have_no_known_way_on_and_look_near_the_goal() -> None:
+    task = DigraphTask({0: (1, 2, 3, 4, 5, 6), 1: (7,)}, frozenset({7}))
+    graph = SearchGraph(0, task.is_goal, Counters())
+    for target, h in ((1, 1.0), (2, 9.0), (3, 2.0), (4, 8.0), (5, 7.0), (6, 6.0)):
+        graph.add(ROOT, ("go", str(target)), target, h, evaluated=True)
+    graph.add(graph.node(1), ("go", "7"), 7, 0.0, evaluated=True)
+    explored = Explored(graph)
+    assert [graph.state(node) for node in explored.stuck_nodes(1, random.Random(0))] == [3]
+    assert {graph.state(node) for node in explored.stuck_nodes(9, random.Random(0))} == {2, 3, 4, 5, 6}

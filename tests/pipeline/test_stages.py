@@ -10,6 +10,7 @@ import pytest
 
 from oclgen.data import dataset
 from oclgen.data.dataset import DEAD_END, Row
+from oclgen.data.dead_ends import LEAST_COST
 from oclgen.data.off_plan import ID_STEP, off_plan_row
 from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
@@ -85,7 +86,7 @@ def test_a_state_without_a_plan_is_a_dead_end_that_is_learned_from_as_far_from_t
     problem = "(define (problem p) (:domain fragile) (:objects a) (:init (whole a)) (:goal (used a)))"
     row = solved_row(3, problem, (("use", "a"),), "train")
     made = off_plan.solve_state(off_plan.StateJob(row, 1, FRAGILE, (), 0))
-    assert (made.outcome, made.split, made.length) == (DEAD_END, "train", off_plan.LEAST_DEAD_END)
+    assert (made.outcome, made.split, made.length) == (DEAD_END, "train", LEAST_COST)
     assert parse_plan(made.plan, "") == () and problem_of(made) == 3
     written(tmp_path / "off_plan", FRAGILE, [made])
     assert off_plan.off_plan_rows(tmp_path) == [made]

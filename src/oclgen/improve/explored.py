@@ -56,6 +56,19 @@ class Explored:
         ]
         return rng.sample(near, min(count, len(near)))
 
+    def stuck_nodes(self, count: int, rng: random.Random) -> list[int]:
+        """Up to `count` nodes without known successors and without a known way to a goal, of the quarter of them that
+        looks nearest to it."""
+        graph = self.graph
+        stuck = [node for node, cost in enumerate(self.costs) if cost == UNKNOWN and is_leaf(graph, node)]
+        stuck.sort(key=graph.h)
+        nearest = stuck[: max(count, len(stuck) // 4)]
+        return rng.sample(nearest, min(count, len(nearest)))
+
+
+def is_leaf(graph: SearchGraph, node: int) -> bool:
+    return next(graph.transitions(node), None) is None
+
 
 def costs_to_go(graph: SearchGraph) -> list[int]:
     """For each node the length of the shortest way to a goal over known transitions: breadth first, backwards."""

@@ -4,12 +4,14 @@ Paper: Section 5.4 (a fixed runtime budget on each problem instance).
 """
 
 import random
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from oclgen.data.attempts import Attempt, run_attempt
 from oclgen.data.dataset import Row
+from oclgen.data.dead_ends import ask, is_dead_end
 from oclgen.improve.explored import Explored
 from oclgen.improve.settings import ExtraExamples, Searching
 from oclgen.interfaces import Plan, Task
@@ -20,6 +22,8 @@ from oclgen.search.graph import SearchGraph
 
 FAILED = -1
 """Length where no plan was found."""
+ASK_SECONDS = 1.0
+"""For the proof that a state is a dead end. Where the teacher took longer for the whole problem it is not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,12 @@ class Searched:
     counters: dict[str, int] | None = None
     plans: tuple[str, ...] = ()  # others of the same length
     states: tuple[tuple[str, str], ...] = ()  # problems that start elsewhere, with their plans
+    dead_ends: tuple[str, ...] = ()  # problems that start elsewhere and have no plan
 
     @classmethod
     def from_json(cls, line: dict[str, Any]) -> "Searched":
-        lists = {name: tuple(map(tuple, line[name])) for name in ("trace", "states")}
-        return cls(**{**line, **lists, "plans": tuple(line["plans"])})
+        pairs = {name: tuple(map(tuple, line[name])) for name in ("trace", "states")}
+        return cls(**{**line, **pairs, **{name: tuple(line.get(name, ())) for name in ("plans", "dead_ends")}})
 
     @property
     def solved(self) -> bool:
@@ -93,20 +98,29 @@ def search(job: SearchJob) -> Searched:
         seed=job.seed,
         trace=tuple((round(second, 3), length) for second, length in result.trace),
         counters=result.counters.as_dict(),
-        **(examples_from_graph(*seen[0], result.plan, job) if seen and result.plan else {}),
+        **(examples_from_graph(*seen[0], result.plan, job) if seen else {}),
     )
 
 
-def examples_from_graph(task: Task, graph: SearchGraph, plan: Plan, job: SearchJob) -> dict[str, Any]:
+def examples_from_graph(task: Task, graph: SearchGraph, plan: Plan | None, job: SearchJob) -> dict[str, Any]:
     """What else is worth learning in the graph of a search."""
     assert isinstance(task, PddlTask)
     explored, extra, rng = Explored(graph), job.extra, random.Random(job.seed)
-    nodes = explored.other_nodes(extra.states, extra.slack, rng)
-    problem, domain = job.row.problem, task.info.domain
+
+    def problem(node: int) -> str:
+        return problem_from(job.row.problem, task.info.domain, task.atoms(graph.state(node)))
+
+    others = explored.other_plans(plan, extra.plans - 1, rng) if plan else []
+    nodes = explored.other_nodes(extra.states, extra.slack, rng) if plan else []
     return {
-        "plans": tuple(map(format_plan, explored.other_plans(plan, extra.plans - 1, rng))),
-        "states": tuple(
-            (problem_from(problem, domain, task.atoms(graph.state(node))), format_plan(explored.plan(node, rng)))
-            for node in nodes
-        ),
+        "plans": tuple(map(format_plan, others)),
+        "states": tuple((problem(node), format_plan(explored.plan(node, rng))) for node in nodes),
+        "dead_ends": tuple(dead_ends(job, map(problem, explored.stuck_nodes(extra.dead_ends, rng)))),
     }
+
+
+def dead_ends(job: SearchJob, problems: Iterable[str]) -> Iterator[str]:
+    """The problems that have no plan, as far as that is proved soon."""
+    if job.row.seconds > ASK_SECONDS:
+        return
+    yield from (problem for problem in problems if is_dead_end(ask(job.domain_text, problem, ASK_SECONDS)))

@@ -74,22 +74,25 @@ class Searching:
 class ExtraExamples:
     """What is learned beside the one plan per problem of the paper; all ours.
 
-    `plans` and `states` come from the graph of a search, which method mcts does not have: there they mean nothing.
+    `plans`, `states` and `dead_ends` come from the graph of a search, which method mcts does not have: there they mean
+    nothing.
     """
 
     bank: bool = False  # every problem of every iteration so far, with the best plan ever known for it
     plans: int = 1  # distinct shortest plans per problem, where the search graph holds several
     states: int = 0  # per problem: other states of the search graph, with the best known plans from there
     slack: int = 2  # states on detours of at most so many steps
+    dead_ends: int = 0  # per problem: states where rollouts ended; LAMA is asked whether they are dead ends
     teacher: float = 0.0  # teacher's plans of other training problems, as a share of the searched ones
 
     def __post_init__(self) -> None:
         require(self.plans > 0, "extra.plans must be > 0")
-        require(min(self.states, self.slack, self.teacher) >= 0, "extra: states, slack and teacher must be >= 0")
+        numbers = min(self.states, self.slack, self.dead_ends, self.teacher)
+        require(numbers >= 0, "extra: states, slack, dead_ends and teacher must be >= 0")
 
     @property
     def from_graph(self) -> bool:
-        return self.plans > 1 or self.states > 0
+        return self.plans > 1 or self.states > 0 or self.dead_ends > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,8 @@ class ImproveSettings:
     @property
     def extra_in_force(self) -> ExtraExamples:
         """Without what the method cannot give."""
-        return self.extra if self.search.method == "oclgen" else dataclasses.replace(self.extra, plans=1, states=0)
+        without = dataclasses.replace(self.extra, plans=1, states=0, dead_ends=0)
+        return self.extra if self.search.method == "oclgen" else without
 
 
 def read_settings(path: Path, overrides: Iterable[str] = ()) -> ImproveSettings:

@@ -3,7 +3,7 @@
 For each problem the better of the found and the known plan; where the search failed that is the teacher's plan, so
 that the number of problems stays the same. With a bank, problems of earlier iterations stay, each with the best plan
 that any iteration found. Beside a plan of the search come the extra examples of that search, if any were asked for:
-more plans of the same length, and other states as problems of their own.
+more plans of the same length, other states as problems of their own, and dead ends.
 
 Paper: Section 5.4 and Appendix "Self-improvement Details".
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from oclgen.data.dataset import Dataset, Row, Writer
+from oclgen.data.dead_ends import dead_end_row
 from oclgen.improve.pool import numbers_of, rows_of
 from oclgen.improve.searching import Searched
 from oclgen.support.files import replacing_folder
@@ -44,6 +45,10 @@ def example_rows(best: Best, rows: Mapping[int, Row], method: str) -> Iterator[R
     """Rows for finetuning, each with where it comes from as its outcome; the numbers are still those of the problem."""
     for number in sorted(best):
         search, row = best[number], rows[number]
+        if row.split == "train":
+            yield from (
+                dead_end_row(replace(row, problem=problem), kept_length(search)) for problem in search.dead_ends
+            )
         if search.length != kept_length(search):
             yield replace(row, outcome="known")
             continue

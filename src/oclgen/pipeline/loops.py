@@ -42,7 +42,7 @@ LEAST_SECONDS, MOST_SECONDS = 1.0, 30.0
 MEMORY_MB = 4096
 IDLE_LOOPS = 2
 """So many loops that made nothing better are enough."""
-EXTRA = ExtraExamples(bank=True, plans=2, states=6, slack=2)
+EXTRA = ExtraExamples(bank=True, plans=2, states=6, slack=2, dead_ends=2)
 
 
 @dataclass(frozen=True)

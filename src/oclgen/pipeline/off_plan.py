@@ -20,17 +20,16 @@ from math import ceil
 from pathlib import Path
 
 from oclgen.data import dataset
-from oclgen.data.attempts import run_classical
 from oclgen.data.dataset import DEAD_END, TRAIN, Row, Writer
+from oclgen.data.dead_ends import PLANNER as TEACHER
+from oclgen.data.dead_ends import ask, dead_end_row, is_dead_end
 from oclgen.data.off_plan import ID_STEP, off_plan_row, walk_from
-from oclgen.errors import OclgenError
 from oclgen.interfaces import Plan
 from oclgen.pddl.initial_state import problem_from, with_fewer_goals
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.task import PddlTask
 from oclgen.pipeline.clock import Clock
 from oclgen.pipeline.source import Say
-from oclgen.search.anytime import Ending, SearchResult
 from oclgen.support.files import read_json, write_json
 from oclgen.support.parallel import Workers, progress_note, run_unordered
 from oclgen.support.progress import Progress
@@ -42,15 +41,11 @@ EXAMPLES, MOST_STATES = 2000, 30
 """Examples that are enough in all, and states beside one plan."""
 LEAST_WALK = 8
 """The longest walk is as long as the plan, but at least this."""
-TEACHER = "lama-first"
 LEAST_LIMIT, MOST_LIMIT, LIMIT_FACTOR = 2.0, 10.0, 4.0
 """Seconds for a state, and for how much harder than the problem itself it may be: many states have no plan at all."""
 SOLVED, DEAD_ENDS, FAILED = "solved", "proved to be dead ends", "without a plan"
 GOALS = 0.1, 0.7
 """The share of goals that a hard problem keeps."""
-MEMORY_LIMIT = 4 << 30
-DEAD_END_FACTOR, LEAST_DEAD_END = 3, 30
-"""A dead end counts as so many times the plan of its problem, and at least as this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +142,10 @@ def solve_state(job: StateJob) -> Row:
     """Work of one process: walk to a state and let the teacher solve it."""
     row, started = job.row, time.monotonic()
     problem = off_plan_problem(job) if row.plan else fewer_goals_problem(job)
-    result = ask_teacher(job, problem)
-    plan, ending = (None, None) if result is None else (result.plan, result.ending)
+    result = ask(job.domain_text, problem, seconds_for(row), job.translate_options)
     made = replace(row, seconds=time.monotonic() - started, teacher=TEACHER, seed=job.seed)
-    found = off_plan_row(made, job.k, job.domain_text, problem, plan)
-    if row.plan and plan is None and ending is Ending.EXHAUSTED:
-        cost = max(LEAST_DEAD_END, DEAD_END_FACTOR * row.length)
-        return replace(found, split=TRAIN, outcome=DEAD_END, length=cost)
-    return found
+    found = off_plan_row(made, job.k, job.domain_text, problem, None if result is None else result.plan)
+    return dead_end_row(found, row.length) if row.plan and is_dead_end(result) else found
 
 
 def off_plan_problem(job: StateJob) -> str:
@@ -176,17 +167,6 @@ def drawn_walk(job: StateJob) -> tuple[Plan, int, random.Random]:
     return plan[:offset], max(1, round(longest ** rng.random())), rng
 
 
-def ask_teacher(job: StateJob, problem: str) -> SearchResult | None:
-    seconds = LIMIT_FACTOR * job.row.seconds if job.row.plan else 0.0
-    limit = min(MOST_LIMIT, max(LEAST_LIMIT, seconds))
-    try:
-        return run_classical(
-            TEACHER,
-            job.domain_text,
-            problem,
-            seconds=limit,
-            memory_bytes=MEMORY_LIMIT,
-            translate_options=job.translate_options,
-        )
-    except OclgenError:  # the teacher failed in a way of its own: one state less
-        return None
+def seconds_for(row: Row) -> float:
+    """For the teacher, to solve a state beside the plan of a problem."""
+    return min(MOST_LIMIT, max(LEAST_LIMIT, LIMIT_FACTOR * row.seconds if row.plan else 0.0))

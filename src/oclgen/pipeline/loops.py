@@ -143,9 +143,13 @@ class Improver:
                 at_most = f"at most {format_duration(end - self.clock.spent)}"
                 progress.show(done, progress_note(self.workers, at_most))
         progress.close()
-        found = [each for each in self.searches(number) if each.solved]
-        better = sum(each.length < each.known for each in found)
-        self.say(f"loop {number}: searched {len(list(read_json_lines(path)))} problems: {better} better plans")
+        searches = self.searches(number)
+        better = sum(each.solved and each.length < each.known for each in searches)
+        dead_ends = sum(len(each.dead_ends) for each in searches)
+        self.say(
+            f"loop {number}: searched {len(searches)} problems: {better} better plans"
+            + (f", {dead_ends} dead ends" if dead_ends else "")
+        )
 
     def problems(self, number: int) -> list[Row]:
         """Training problems, and those for which the teacher's limits were too small."""

@@ -8,7 +8,7 @@ import pytest
 from oclgen.data.dataset import DEAD_END, Row
 from oclgen.data.dead_ends import FACTOR, LEAST_COST
 from oclgen.improve import searching
-from oclgen.improve.searching import ASK_SECONDS, FAILED, Searched, SearchJob
+from oclgen.improve.searching import FAILED, MOST_UNANSWERED, Searched, SearchJob
 from oclgen.improve.settings import ExtraExamples, Searching
 from oclgen.improve.training_data import example_rows
 from tests.data.walked_data import solved_row
@@ -35,8 +35,15 @@ def test_only_states_that_are_proved_to_have_no_plan_are_kept(monkeypatch: pytes
     assert list(searching.dead_ends(job(ROW), [PROBLEM, BROKEN])) == [BROKEN]
 
 
-def test_the_planner_is_not_asked_about_problems_that_are_hard_for_it() -> None:
-    assert list(searching.dead_ends(job(replace(ROW, seconds=2 * ASK_SECONDS)), [BROKEN])) == []
+def test_after_some_states_without_an_answer_the_planner_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def too_hard(domain_text: str, problem: str, seconds: float) -> None:
+        asked.append(problem)
+
+    monkeypatch.setattr(searching, "ask", too_hard)
+    assert list(searching.dead_ends(job(ROW), [BROKEN] * 5)) == []
+    assert len(asked) == MOST_UNANSWERED
 
 
 @pytest.mark.parametrize(

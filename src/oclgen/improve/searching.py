@@ -23,7 +23,9 @@ from oclgen.search.graph import SearchGraph
 FAILED = -1
 """Length where no plan was found."""
 ASK_SECONDS = 1.0
-"""For the proof that a state is a dead end. Where the teacher took longer for the whole problem it is not asked."""
+"""For the proof that a state is a dead end."""
+MOST_UNANSWERED = 2
+"""After so many states that were too hard for the planner the others of a problem are left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,12 @@ def examples_from_graph(task: Task, graph: SearchGraph, plan: Plan | None, job: 
 
 def dead_ends(job: SearchJob, problems: Iterable[str]) -> Iterator[str]:
     """The problems that have no plan, as far as that is proved soon."""
-    if job.row.seconds > ASK_SECONDS:
-        return
-    yield from (problem for problem in problems if is_dead_end(ask(job.domain_text, problem, ASK_SECONDS)))
+    unanswered = 0
+    for problem in problems:
+        result = ask(job.domain_text, problem, ASK_SECONDS)
+        if is_dead_end(result):
+            yield problem
+        elif result is None or result.plan is None:
+            unanswered += 1
+        if unanswered == MOST_UNANSWERED:
+            return

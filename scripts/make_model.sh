@@ -40,13 +40,21 @@ labyrinth) # States beside the optimal plans.
     oclgen detours "data/$domain" --out "data/$domain-detours" --states 4 --walk 12 --time-limit 2s
     train relational "runs/detours-$domain" --data "data/$domain-detours" "run.initial=\"$weights\"" schedule.time=18m
     weights=runs/detours-$domain/best ;;
-logistics | sokoban) # Loops of self-improvement.
+logistics | sokoban) # Loops of self-improvement; in Sokoban a last one on larger problems, with dead ends.
     base
     oclgen data "$domain" --out "data/$domain-loop" --memory-limit 6G $data $loop
     loop=runs/improve-$domain
     resume=$([ -e "$loop/settings.json" ] && echo --resume || true)
     oclgen improve --config "configs/cpu/improve-$domain.toml" --data "data/$domain-loop" --model "runs/base-$domain" \
         --out "$loop" $resume
+    if [ "$domain" = sokoban ]; then
+        oclgen data sokoban --out data/sokoban-wide --memory-limit 6G --count 330 --random-seed 41 --time-limit 6s \
+            --val 20 --test 40 --set grid=7..14 --set boxes=3..10
+        small=$(ls -d "$loop"/iteration-* | sort -V | tail -1) loop=runs/improve-sokoban-wide
+        resume=$([ -e "$loop/settings.json" ] && echo --resume || true)
+        oclgen improve --config configs/cpu/improve-sokoban.toml --data data/sokoban-wide --model "$small" --out "$loop" \
+            $resume problems.per_loop=200 problems.test=40 search.time_limit=3s extra.dead_ends=4 relational.schedule.time=12m
+    fi
     weights=$(ls -d "$loop"/iteration-* | sort -V | tail -1)/relational ;;
 esac
 python scripts/ship.py "$weights" "$shipped/relational"

@@ -10,7 +10,7 @@ from oclgen.data.dead_ends import FACTOR, LEAST_COST
 from oclgen.improve import searching
 from oclgen.improve.searching import FAILED, MOST_UNANSWERED, Searched, SearchJob
 from oclgen.improve.settings import ExtraExamples, Searching
-from oclgen.improve.training_data import example_rows
+from oclgen.improve.training_data import best_searches, example_rows
 from tests.data.walked_data import solved_row
 
 DOMAIN = """(define (domain fragile) (:predicates (whole ?x) (used ?x))
@@ -38,7 +38,7 @@ def test_only_states_that_are_proved_to_have_no_plan_are_kept(monkeypatch: pytes
 def test_after_some_states_without_an_answer_the_planner_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def too_hard(domain_text: str, problem: str, seconds: float) -> None:
+    def too_hard(domain_text: str, problem: str, *limits: object) -> None:
         asked.append(problem)
 
     monkeypatch.setattr(searching, "ask", too_hard)
@@ -55,6 +55,13 @@ def test_a_dead_end_counts_as_far_from_the_goal_whether_the_search_solved_its_pr
 ) -> None:
     rows = [row for row in example_rows({3: search}, {3: ROW}, "oclgen") if row.outcome == DEAD_END]
     assert [(row.problem, row.length, row.split) for row in rows] == [(BROKEN, cost, "train")]
+
+
+def test_dead_ends_of_earlier_searches_stay() -> None:
+    other = BROKEN.replace("(:goal", "\n(:goal")
+    for first, second in ((18, 17), (17, 18)):
+        best = best_searches([searched(length=first), searched(length=second, dead_ends=(other, BROKEN))])
+        assert best[3].length == 17 and best[3].dead_ends == (BROKEN, other)
 
 
 def test_validation_problems_have_none() -> None:

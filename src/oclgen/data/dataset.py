@@ -80,6 +80,11 @@ class Dataset:
     def count(self, split: str | None = None) -> int:
         return sum(row["split"] == split or split is None for row in columns(self.path, ["split"]))
 
+    @property
+    def translate_options(self) -> tuple[str, ...]:
+        """What Fast Downward's translator was given for these problems."""
+        return tuple(self.recipe.get("translate_options", ()))
+
     def provenance(self) -> dict[str, Any]:
         """The recipe, with the number of problems and a fingerprint of them all, solved or not, that tells whether
         the same ones were drawn again. A recipe that has these already (made from other data) keeps them."""

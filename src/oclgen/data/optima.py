@@ -96,7 +96,7 @@ def problems(folder: Path, split: str) -> Iterator[tuple[str, str]]:
 
 def translate_options(folder: Path) -> tuple[str, ...]:
     if (folder / "recipe.json").exists():
-        return tuple(dataset.open_dataset(folder).recipe["translate_options"])
+        return dataset.open_dataset(folder).translate_options
     defaults = folder_defaults(folder)
     return defaults.teacher.translate_options if defaults else ()
 

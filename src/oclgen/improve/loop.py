@@ -159,7 +159,8 @@ class ImprovementLoop:
 
         def job(row: dataset.Row) -> SearchJob:
             seed = self.generator(number, "search", row.id).getrandbits(32)
-            return SearchJob(row, data.domain_text, before, asked.search, asked.extra_in_force, seed)
+            extra, options = asked.extra_in_force, data.translate_options
+            return SearchJob(row, data.domain_text, before, asked.search, extra, seed, options)
 
         path = self.folder(number) / "searches.jsonl"
         yield from self.recorded(f"iteration {number}: searching", path, search, job, (*choice.train, *choice.val))

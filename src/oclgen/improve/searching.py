@@ -38,6 +38,7 @@ class SearchJob:
     searching: Searching
     extra: ExtraExamples
     seed: int
+    translate_options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def dead_ends(job: SearchJob, problems: Iterable[str]) -> Iterator[str]:
     """The problems that have no plan, as far as that is proved soon."""
     unanswered = 0
     for problem in problems:
-        result = ask(job.domain_text, problem, ASK_SECONDS)
+        result = ask(job.domain_text, problem, ASK_SECONDS, job.translate_options)
         if is_dead_end(result):
             yield problem
         elif result is None or result.plan is None:

@@ -10,7 +10,7 @@ Paper: Section 5.4 and Appendix "Self-improvement Details".
 
 import json
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -23,17 +23,19 @@ from oclgen.improve.searching import Searched
 from oclgen.support.files import replacing_folder
 
 Best = dict[int, Searched]
-"""By problem: the search with the shortest plan, the newest of equal ones."""
+"""By problem: the search with the shortest plan, the newest of equal ones, with the dead ends of all."""
 
 
 def best_searches(searches: Iterable[Searched]) -> Best:
     """Of searches in the order they were made."""
     best: Best = {}
+    dead_ends: dict[int, dict[str, None]] = defaultdict(dict)
     for search in searches:
+        dead_ends[search.problem].update(dict.fromkeys(search.dead_ends))
         before = best.get(search.problem)
         if before is None or not before.solved or (search.solved and search.length <= before.length):
             best[search.problem] = search
-    return best
+    return {number: replace(search, dead_ends=tuple(dead_ends[number])) for number, search in best.items()}
 
 
 def kept_length(search: Searched) -> int:

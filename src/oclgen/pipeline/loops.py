@@ -129,12 +129,14 @@ class Improver:
         limit = min(MOST_SECONDS, max(LEAST_SECONDS, seconds * worker_count(self.workers) / len(rows)))
         end = self.clock.spent + seconds * len(left) / len(rows)
         searching = Searching(profile="extended", time_limit=f"{limit:.2f}s", memory_mb=MEMORY_MB)
+        data = self.plans.data
 
         def jobs() -> Iterator[SearchJob]:
             for row in left:
                 if self.clock.spent > end:
                     return
-                yield SearchJob(row, self.plans.data.domain_text, model, searching, EXTRA, self.seed + number)
+                options = data.translate_options
+                yield SearchJob(row, data.domain_text, model, searching, EXTRA, self.seed + number, options)
 
         progress = Progress(len(rows), len(known), "problem")
         with JsonLines(path) as lines:

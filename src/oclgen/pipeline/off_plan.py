@@ -111,14 +111,13 @@ class OffPlanStage:
 
     def jobs(self, writer: Writer, each: int, clock: Clock, end: float) -> Iterator[StateJob]:
         """One state of every problem before the second of any."""
-        options = tuple(self.data.recipe.get("translate_options", ()))
         for k in range(1, each + 1):
             for row in self.rows + self.hard:
                 if row.id + k * ID_STEP in writer.fingerprints:
                     continue
                 if clock.spent > end:
                     return
-                yield StateJob(row, k, self.data.domain_text, options, self.seed)
+                yield StateJob(row, k, self.data.domain_text, self.data.translate_options, self.seed)
 
 
 def outcome_text(row: Row) -> str:

@@ -4,9 +4,9 @@
 #
 #   scripts/experiments.sh [-c CORE] [-t SHARE] words|gaps|compilation|loops...
 #
-# words        the paper's kinds of models (GPT-2, BERT) for Blocksworld, reduced: 65 minutes
-# gaps         Blocksworld without 11, 12, 18 and 19 blocks: relational, words, words with shuffled names: 55 minutes
-# compilation  a policy of each domain with action compilation and one without, 8 minutes each: 64 minutes
+# words        the paper's kinds of models (GPT-2, BERT) for Blocksworld, reduced: 40 minutes
+# gaps         Blocksworld without 11, 12, 18 and 19 blocks: relational, words, words with shuffled names: 35 minutes
+# compilation  a policy of each domain with action compilation and one without, 6 minutes each: 48 minutes
 # loops        MCTS's own three loops of self-improvement in Blocksworld and Sokoban, and OCLGen's: 16 to 20 minutes each
 #
 # CORE is the core to use (default: any). SHARE is a percentage of the training times, for a trial. The data and the models
@@ -47,21 +47,21 @@ loops() { # domain: both methods from the same model, the one that learned from 
 for experiment in "$@"; do
     case $experiment in
         words)
-            model runs/words-blocksworld policy policy-blocksworld 50
-            model runs/words-blocksworld heuristic heuristic-blocksworld 15
+            model runs/words-blocksworld policy policy-blocksworld 30
+            model runs/words-blocksworld heuristic heuristic-blocksworld 10
             ;;
         gaps)
             data=data/blocksworld-gaps
             $core oclgen data blocksworld --out $data --count 2500 --random-seed 3 --time-limit 60s --memory-limit 6G \
                 --val 150 --test 0 --set blocks=3..10,13..17,20..25
-            model runs/gaps-relational relational relational-blocksworld 15 --data $data
-            model runs/gaps-words policy policy-blocksworld 20 --data $data data.shuffle_names=false
-            model runs/gaps-shuffled policy policy-blocksworld 20 --data $data
+            model runs/gaps-relational relational relational-blocksworld 10 --data $data
+            model runs/gaps-words policy policy-blocksworld 12 --data $data data.shuffle_names=false
+            model runs/gaps-shuffled policy policy-blocksworld 12 --data $data
             ;;
         compilation)
             for domain in blocksworld logistics labyrinth sokoban; do
-                model "runs/compiled-$domain" relational "relational-$domain" 8
-                model "runs/not-compiled-$domain" relational "relational-$domain" 8 data.offsets=false
+                model "runs/compiled-$domain" relational "relational-$domain" 6
+                model "runs/not-compiled-$domain" relational "relational-$domain" 6 data.offsets=false
             done
             ;;
         loops)

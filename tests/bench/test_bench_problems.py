@@ -133,3 +133,17 @@ def test_only_the_files_asked_for_are_taken_and_published_lengths_go_with_them(t
     source = ProblemSource("mine", folder=str(folder), files=files, best_known=str(published))
     [problem] = collect([source], tmp_path / "out")
     assert (problem.name, problem.best_known, problem.optimum) == ("testing/easy/p1", 7, None)
+
+
+def test_few_problems_of_a_folder_come_from_all_over_it(tmp_path: Path) -> None:
+    folder = Path(folder_of(tmp_path, blocks(3, 0)))
+    for number in range(30):
+        (folder / f"p{number:02}.pddl").write_text(blocks(6, number))
+    (folder / "p.pddl").unlink()
+    problems = collect([ProblemSource("mine", folder=str(folder))], tmp_path / "all")
+    assert len(problems) == 30
+    for count in (3, 6, 15):
+        few = collect([ProblemSource("mine", folder=str(folder), count=count)], tmp_path / str(count))
+        assert [problem.name for problem in few] == [problem.name for problem in problems[:count]]
+        thirds = [int(problem.name[1:]) // 10 for problem in few]
+        assert {thirds.count(third) for third in range(3)} <= {count // 3 - 1, count // 3, count // 3 + 1}

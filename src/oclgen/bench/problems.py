@@ -173,14 +173,22 @@ def published_lengths(source: ProblemSource) -> dict[str, int]:
 
 
 def of_folder(path: Path, patterns: Sequence[str]) -> Iterator[Candidate]:
+    """Sizes often grow with names: a benchmark of few files, or one that is cut short, gets them from all over."""
     from oclgen.data.optima import Optima
 
     optima = Optima(path).lengths
     found = (sorted(path.glob(pattern)) for pattern in patterns)
-    for file in next(filter(None, found), []):
+    for file in spread(next(filter(None, found), [])):
         if file.name != "domain.pddl":
             name = str(file.relative_to(path))
             yield Candidate(name.removesuffix(".pddl"), file.read_text(encoding="utf-8"), None, optima.get(name))
+
+
+def spread(items: Sequence[Path]) -> list[Path]:
+    """In an order whose beginnings, of any length, are spread evenly over the sequence."""
+    golden_ratio = (5**0.5 - 1) / 2
+    order = sorted(range(len(items)), key=lambda position: position * golden_ratio % 1)
+    return [items[position] for position in order]
 
 
 def excluded(source: ProblemSource) -> set[str]:

@@ -7,17 +7,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from oclgen.bench.benchmark import BenchProgress, in_domains, read_metrics, run_benchmark
-from oclgen.bench.config import read_config
+from oclgen.bench.benchmark import BenchProgress, end_lengths, in_domains, read_metrics, run_benchmark
+from oclgen.bench.config import BenchConfig, OptimaSpec, read_config
 from oclgen.bench.problems import BenchProblem
 from oclgen.bench.record import CurveRecord, EstimateRecord, LoopRecord, RunRecord
-from oclgen.bench.record_file import read_records
+from oclgen.bench.record_file import RecordFile, read_records
 from oclgen.errors import InputError
 from oclgen.report.evaluation import Evaluation
 from tests.bench.records import loop
@@ -108,6 +109,17 @@ def test_a_proof_ends_the_runs_of_its_problem_also_after_an_interruption(tmp_pat
     (tmp_path / "out" / "records.jsonl").write_text("".join(json.dumps(line) + "\n" for line in found[:3]))
     bench(tmp_path, text)
     assert lines(tmp_path)[3]["ending"] == "short enough"
+
+
+def test_runs_end_at_a_published_length_unless_a_shorter_one_is_proved(tmp_path: Path) -> None:
+    config = BenchConfig("c", "c", 1, (), (), OptimaSpec("9s", end_runs=True), (), (), ())
+    known = BenchProblem("main", "blocksworld", "p", "f", "domain.pddl", "p.pddl", best_known=9, end_length=9)
+    with RecordFile(tmp_path) as records:
+        ends = end_lengths(config, [known, replace(known, fingerprint="g", end_length=None)], records)
+        assert dict(ends) == {"f": 9}
+        records.append({"id": "1", "kind": "optimum", "fingerprint": "f", "length": 8})
+        assert dict(ends) == {"f": 8}
+        assert dict(end_lengths(replace(config, optima=None), [known], records)) == {"f": 9}
 
 
 def test_estimates_hold_mode_percentile_and_distribution(tmp_path: Path, model: Path) -> None:

@@ -133,6 +133,14 @@ def test_only_the_files_asked_for_are_taken_and_published_lengths_go_with_them(t
     source = ProblemSource("mine", folder=str(folder), files=files, best_known=str(published))
     [problem] = collect([source], tmp_path / "out")
     assert (problem.name, problem.best_known, problem.optimum) == ("testing/easy/p1", 7, None)
+    assert problem.end_length is None
+    [ended] = collect([replace(source, end_at_best_known=True)], tmp_path / "ended")
+    assert ended.end_length == 7
+
+
+def test_runs_cannot_end_at_lengths_that_nobody_published() -> None:
+    with pytest.raises(InputError, match="end_at_best_known needs best_known"):
+        ProblemSource("mine", folder="somewhere", end_at_best_known=True)
 
 
 def test_few_problems_of_a_folder_come_from_all_over_it(tmp_path: Path) -> None:

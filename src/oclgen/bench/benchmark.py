@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from collections import ChainMap
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -67,9 +68,15 @@ def run_benchmark(
         time_left = RemainingTime(jobs, len(solving) - sum(job.line["kind"] == "run" for job in jobs))
         yield time_left.progress(records.broken)
         if jobs:
-            ends_runs = config.optima is not None and config.optima.end_runs
-            optima = records.optima if ends_runs else {}
-            yield from run_recorded(jobs, records, time_left, workers, lambda job: ended_by(job, optima))
+            ends = end_lengths(config, problems, records)
+            yield from run_recorded(jobs, records, time_left, workers, lambda job: ended_by(job, ends))
+
+
+def end_lengths(config: BenchConfig, problems: list[BenchProblem], records: RecordFile) -> Mapping[str, int]:
+    """Lengths at which runs end, by problem: proved optima, also those that are yet to come, then published lengths."""
+    published = {problem.fingerprint: problem.end_length for problem in problems if problem.end_length is not None}
+    proofs_end_runs = config.optima is not None and config.optima.end_runs
+    return ChainMap(records.optima, published) if proofs_end_runs else published
 
 
 def in_domains(problems: list[BenchProblem], domains: Collection[str]) -> list[BenchProblem]:

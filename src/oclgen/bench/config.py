@@ -59,6 +59,8 @@ class ProblemSource:
     best_known: str = ""
     """A JSON file with the lengths of the best plans that others published: `lengths` by domain, and by the last part
     of the problem's name."""
+    end_at_best_known: bool = False
+    """End every run at a plan as short as the published one: it has the full score then."""
     exclude: tuple[str, ...] = ()
     """Data sets whose problems must not be among these, even with other object names."""
     skip: tuple[str, ...] = ()
@@ -69,6 +71,8 @@ class ProblemSource:
             raise InputError(f"problems of {self.domain}: give data or folder, not both")
         if not (self.data or self.folder) and self.count < 1:
             raise InputError(f"problems of {self.domain}: count must say how many to draw")
+        if self.end_at_best_known and not self.best_known:
+            raise InputError(f"problems of {self.domain}: end_at_best_known needs best_known")
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,12 +132,12 @@ def solve_job(
     return BenchJob(line["id"], command, parse_duration(limit), memory_limit, line, (problem,), run.threads)
 
 
-def ended_by(job: BenchJob, optima: Mapping[str, int]) -> BenchJob:
-    """The job, which ends at a plan as short as the proved optimum of its problem, if there is a proof."""
-    optimum = None if job.line["kind"] != "run" else optima.get(job.line["fingerprint"])
-    if optimum is None or job.line["method"] in OPTIMAL:
+def ended_by(job: BenchJob, lengths: Mapping[str, int]) -> BenchJob:
+    """The job, which ends at a plan as short as this length of its problem, if there is one; provers do not."""
+    length = None if job.line["kind"] != "run" else lengths.get(job.line["fingerprint"])
+    if length is None or job.line["method"] in OPTIMAL:
         return job
-    return replace(job, command=(*job.command, "--stop-at-length", str(optimum)))
+    return replace(job, command=(*job.command, "--stop-at-length", str(length)))
 
 
 def solve_command(

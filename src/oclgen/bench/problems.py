@@ -40,6 +40,8 @@ class BenchProblem:
     """Constants of the domain included."""
     best_known: int | None = None
     """The length of the best plan that others published."""
+    end_length: int | None = None
+    """Runs end at a plan of at most this length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Benc
     (folder / "domain.pddl").write_text(domain_text, encoding="utf-8")
     problems: list[BenchProblem] = []
     for candidate, fingerprint in new_candidates(source, known, domain_text, meaningful):
+        best_known = published.get(Path(candidate.name).name)
         file = folder / f"{file_name(candidate.name)}.pddl"
         file.write_text(candidate.text, encoding="utf-8")
         problems.append(
@@ -97,7 +100,8 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Benc
                 teacher_length=candidate.teacher_length,
                 optimum=candidate.optimum,
                 objects=len(read_problem(domain_text, candidate.text).objects),
-                best_known=published.get(Path(candidate.name).name),
+                best_known=best_known,
+                end_length=best_known if source.end_at_best_known else None,
             )
         )
         if len(problems) == source.count:

@@ -24,6 +24,13 @@ def test_the_papers_recipes_do_nothing_beyond_the_paper(path: Path) -> None:
     assert {settings.policy.optimizer.lr, settings.heuristic.optimizer.lr} == {1e-5}
 
 
+def test_a_recipe_without_a_relational_table_still_has_its_window_when_one_key_of_it_is_set() -> None:
+    settings = read_settings(CONFIGS / "paper" / "improve-blocksworld.toml", ["relational.schedule.steps=4"])
+    assert settings.relational.schedule.steps == 4
+    assert settings.relational.data == ImproveSettings().relational.data
+    assert settings.relational.data.window > 0
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [

@@ -111,6 +111,13 @@ class Finetuning:
 
 
 @dataclass(frozen=True, slots=True)
+class RelationalFinetuning(Finetuning):
+    """The same for a relational network, which writes windows of plans."""
+
+    data: Data = field(default_factory=lambda: Data(batch_tokens=4000, window=20))
+
+
+@dataclass(frozen=True, slots=True)
 class BestOfN:
     """After each iteration the policy alone is tried on the test problems (tab:improvement_loop)."""
 
@@ -134,7 +141,7 @@ class ImproveSettings:
     problems: ProblemSettings = field(default_factory=ProblemSettings)
     search: Searching = field(default_factory=Searching)
     extra: ExtraExamples = field(default_factory=ExtraExamples)
-    relational: Finetuning = field(default_factory=lambda: Finetuning(data=Data(batch_tokens=4000, window=20)))
+    relational: RelationalFinetuning = field(default_factory=RelationalFinetuning)
     policy: Finetuning = field(default_factory=Finetuning)  # of a model with two networks
     heuristic: Finetuning = field(default_factory=Finetuning)
     evaluation: BestOfN = field(default_factory=BestOfN)

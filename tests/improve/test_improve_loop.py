@@ -149,6 +149,14 @@ def test_a_finished_loop_can_be_made_longer_and_does_nothing_twice(
     assert table(longer, 3)["iteration"] == 3
 
 
+def test_a_loop_that_is_resumed_with_fewer_iterations_keeps_the_figures_of_all(
+    loop: ImprovementLoop, tmp_path: Path, model: Path
+) -> None:
+    shutil.copytree(loop.out, tmp_path / "out")
+    shorter = run_loop(read_settings(tmp_path / "out" / "settings.json", ["n_loop=1"]), tmp_path / "out", model, True)
+    assert (shorter.out / "loop.json").read_bytes() == (loop.out / "loop.json").read_bytes()
+
+
 def test_the_papers_loop_learns_one_plan_per_problem_and_keeps_the_teachers_where_search_fails(
     data: Path, tmp_path: Path, model: Path
 ) -> None:

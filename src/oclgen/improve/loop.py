@@ -235,14 +235,16 @@ class ImprovementLoop:
             found = metrics.of_iteration(number, self.settings, model, self.tried(number), searches)
             write_json(model / "metrics.json", found)
         table = read_json(model / "metrics.json")
-        self.summarise(number)
+        self.summarise()
         yield Finding(metrics.evaluation_line(table))
 
     def tried(self, number: int) -> list[Tried]:
         found = [Tried(**line) for line in read_json_lines(self.folder(number) / "evaluation.jsonl")]
         return sorted(found, key=lambda tried: tried.problem)
 
-    def summarise(self, number: int) -> None:
-        tables = [read_json(self.folder(past) / "metrics.json") for past in range(number + 1)]
-        found = metrics.of_loop(self.settings, self.data, tables, [self.tried(past) for past in range(number + 1)])
+    def summarise(self) -> None:
+        """All finished iterations, also those beyond `n_loop` of a loop that was longer before."""
+        finished = range(len(list(self.out.glob("iteration-*/metrics.json"))))
+        tables = [read_json(self.folder(number) / "metrics.json") for number in finished]
+        found = metrics.of_loop(self.settings, self.data, tables, [self.tried(number) for number in finished])
         write_json(self.out / "loop.json", found)

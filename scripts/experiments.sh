@@ -5,12 +5,12 @@
 #   scripts/experiments.sh [-c CORE] [-t SHARE] words|gaps|compilation|loops...
 #
 # words        the paper's kinds of models (GPT-2, BERT) for Blocksworld, reduced: 40 minutes
-# gaps         Blocksworld without 11, 12, 18 and 19 blocks: relational, words, words with shuffled names: 35 minutes
+# gaps         Blocksworld without 11, 12, 18 and 19 blocks: relational, words, words with shuffled names: 40 minutes
 # compilation  a policy of each domain with action compilation and one without, 6 minutes each: 48 minutes
 # loops        MCTS's own three loops of self-improvement in Blocksworld and Sokoban, and OCLGen's: 16 to 20 minutes each
 #
-# CORE is the core to use (default: any). SHARE is a percentage of the training times, for a trial. The data and the models
-# that the loops start from are those of scripts/make_model.sh.
+# CORE is the core to use (default: any). SHARE is a percentage of the training times of the first three, for a trial. All
+# other data, and the models that the loops start from, are those of scripts/make_model.sh, which comes first.
 set -eu
 
 core="" share=100
@@ -34,14 +34,14 @@ model() { # folder, kind, config, minutes, then more options: train, and put the
 }
 
 loops() { # domain: both methods from the same model, the one that learned from the teacher's plans
-    for method in oclgen mcts; do
-        out=runs/improve-$1
-        [ $method = oclgen ] || out=$out-mcts
-        start=runs/improve-$1/iteration-0
-        [ -e "$start" ] || start=runs/base-$1
-        $core oclgen improve --config "configs/cpu/improve-$1.toml" --data "data/$1-loop" --model "$start" \
-            --out "$out" --resume n_loop=3 search.method=$method
-    done
+    improve "$1" oclgen "runs/improve-$1" "runs/base-$1"
+    improve "$1" mcts "runs/improve-$1-mcts" "runs/improve-$1/iteration-0"
+}
+
+improve() { # domain, method, folder of the loop, model to start from
+    resume=$([ ! -e "$3/settings.json" ] || echo --resume)
+    $core oclgen improve --config "configs/cpu/improve-$1.toml" --data "data/$1-loop" --model "$4" --out "$3" $resume \
+        n_loop=3 "search.method=$2"
 }
 
 for experiment in "$@"; do
@@ -57,6 +57,7 @@ for experiment in "$@"; do
             model runs/gaps-relational relational relational-blocksworld 10 --data $data
             model runs/gaps-words policy policy-blocksworld 12 --data $data data.shuffle_names=false
             model runs/gaps-shuffled policy policy-blocksworld 12 --data $data
+            model runs/gaps-shuffled heuristic heuristic-blocksworld 6 --data $data
             ;;
         compilation)
             for domain in blocksworld logistics labyrinth sokoban; do
@@ -65,6 +66,8 @@ for experiment in "$@"; do
             done
             ;;
         loops)
+            $core oclgen data blocksworld --out data/blocksworld-loop --count 1000 --random-seed 31 --time-limit 60s \
+                --val 30 --test 60
             loops blocksworld
             loops sokoban
             ;;

@@ -24,11 +24,12 @@ base() { # a model folder of the run so far, to search with
     if [ -e "$shipped/solve.toml" ]; then cp "$shipped/solve.toml" "runs/base-$domain"; fi
 }
 
-improve() { # run, data set, model to start from, then more settings; leaves the newest model's folder in $latest
-    run=$1 problems=$2 model=$3; shift 3
+improve() { # run, data set, model to start from, loops, then more settings; leaves the last model's folder in $latest
+    run=$1 problems=$2 model=$3 loops=$4; shift 4
     resume=$([ -e "$run/settings.json" ] && echo --resume || true)
-    oclgen improve --config "configs/cpu/improve-$domain.toml" --data "$problems" --model "$model" --out "$run" $resume "$@"
-    latest=$(ls -d "$run"/iteration-* | sort -V | tail -1)
+    oclgen improve --config "configs/cpu/improve-$domain.toml" --data "$problems" --model "$model" --out "$run" $resume \
+        n_loop="$loops" "$@"
+    latest=$run/iteration-$loops # scripts/experiments.sh may have made more
 }
 
 oclgen data "$domain" --out "data/$domain" --memory-limit 6G $data
@@ -50,17 +51,17 @@ labyrinth) # States beside the optimal plans.
 logistics | sokoban) # Loops of self-improvement; the last one on larger problems, in Sokoban with dead ends.
     base
     oclgen data "$domain" --out "data/$domain-loop" --memory-limit 6G $data $loop
-    improve "runs/improve-$domain" "data/$domain-loop" "runs/base-$domain"
-    small=$latest
     case $domain in
-    logistics) # configs/cpu/failed.toml has what the teacher fails on here
+    logistics) # configs/cpu/failed.toml has what the teacher fails on at the full ranges
+        improve runs/improve-logistics data/logistics-loop runs/base-logistics 2
         oclgen data logistics --out data/logistics-full --count 100 --time-limit 10s --memory-limit 4G --random-seed 41
-        improve runs/improve-logistics-wide data/logistics-full "$small" n_loop=1 problems.per_loop=90 \
+        improve runs/improve-logistics-wide data/logistics-full "$latest" 1 problems.per_loop=90 \
             problems.validation=5 problems.test=5 search.time_limit=8s relational.schedule.time=12m ;;
     sokoban)
+        improve runs/improve-sokoban data/sokoban-loop runs/base-sokoban 1
         oclgen data sokoban --out data/sokoban-wide --memory-limit 6G --count 330 --random-seed 41 --time-limit 6s \
             --val 20 --test 40 --set grid=7..14 --set boxes=3..10
-        improve runs/improve-sokoban-wide data/sokoban-wide "$small" problems.per_loop=200 problems.test=40 \
+        improve runs/improve-sokoban-wide data/sokoban-wide "$latest" 1 problems.per_loop=200 problems.test=40 \
             search.time_limit=3s extra.dead_ends=4 relational.schedule.time=12m ;;
     esac
     weights=$latest/relational ;;

@@ -1,6 +1,7 @@
 """Configs: the shipped ones are sound, and every mistake is named."""
 
 import tomllib
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,7 @@ def test_shipped_configs_name_only_labels_and_domains_that_exist(path: Path) -> 
     config = read_config(path)
     assert {source.domain for source in config.problems if not source.folder} <= set(catalog.names())
     assert {run.label for run in config.runs} | {loop.label for loop in config.loops} <= set(PAPER.names)
+    assert {estimate.label for estimate in config.estimates} <= set(PAPER.names)
     for source in config.problems:
         if not source.data and not source.folder:
             spec = catalog.load(source.domain)
@@ -61,6 +63,23 @@ def test_each_size_has_every_method_ablation_and_experiment(kind: str) -> None:
     sets = {name for run in runs for name in run.sets}
     assert sets - {"beyond", "far beyond", "a minute"} == {"main", "failed", "interpolate", "extrapolate"}
     assert any(config.optima for config in configs) and any(config.estimates for config in configs)
+
+
+def test_the_cpu_configs_fill_every_row_of_the_papers_tables() -> None:
+    configs = [read_config(path) for path in SHIPPED if path.parent.name == "cpu"]
+    labels = {run.label for config in configs for run in config.runs}
+    labels |= {estimate.label for config in configs for estimate in config.estimates}
+    provers = {"lmcut" for config in configs if config.optima}
+    paper = tomllib.loads(resources.files("oclgen.report").joinpath("paper.toml").read_text(encoding="utf-8"))
+    assert {row["label"] for name, table in paper.items() if name != "names" for row in table} <= labels | provers
+
+
+def test_one_batch_of_samples_is_the_policys_own_plans() -> None:
+    configs = [read_config(path) for path in SHIPPED if path.parent.name in ("cpu", "paper")]
+    single = [run for config in configs for run in config.runs if run.method == "best-of-n" and run.iterations == 1]
+    assert single
+    for run in single:
+        assert run.profile == "paper" or {"eliminate=false", "shortcut=false"} <= set(run.settings)
 
 
 def test_the_paper_config_is_the_papers_evaluation() -> None:

@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from oclgen.bench.config import read_config
-from oclgen.bench.jobs import BenchJob, ended_by, solve_jobs
+from oclgen.bench.jobs import BenchJob, ended_by, loops_of, model_loops, solve_jobs
 from oclgen.bench.problems import BenchProblem
+from oclgen.model_folders import PRETRAINED
 
 PROBLEM = BenchProblem("main", "blocksworld", "p", "f", "domain.pddl", "p.pddl")
 CONFIG = """
@@ -54,3 +58,30 @@ def test_a_run_ends_at_the_proved_optimum_and_keeps_its_id(tmp_path: Path) -> No
     (tmp_path / "config.toml").write_text(CONFIG[: CONFIG.index("[[runs]]")] + '[optima]\ntime_limit = "9s"\n')
     (proof,) = solve_jobs(read_config(tmp_path / "config.toml"), [PROBLEM], tmp_path)
     assert ended_by(proof, {"f": 7}) == proof
+
+
+@pytest.mark.parametrize(
+    ("chain", "loops"),
+    [
+        ([None], 0),
+        ([3, 2, 1, None], 3),
+        ([1, 2, 1, None], 3),
+        ([1, 2, None], 3),
+        ([1, 1, None], 2),
+        (["oclgen", None], 1),
+        ([2, 1, "oclgen", None], 3),
+    ],
+)
+def test_a_models_loops_are_counted_back_to_its_first_training(chain: list[int | str | None], loops: int) -> None:
+    recipe: dict[str, Any] = {}
+    for step in reversed(chain):
+        before = {"initial": recipe} if recipe else {}
+        own = {"improved": {"iteration": step}} if isinstance(step, int) else {}
+        recipe = {"teacher": step if isinstance(step, str) else "lama-first", **own, **before}
+    assert loops_of(recipe) == loops
+
+
+def test_the_shipped_models_say_how_many_loops_are_behind_them() -> None:
+    """As docs/results.md has it."""
+    names = {"blocksworld": 1, "logistics": 3, "labyrinth": 0, "sokoban": 2}
+    assert {name: model_loops(PRETRAINED / name) for name in names} == names

@@ -186,10 +186,25 @@ def model_loops(folder: Path) -> int | None:
     """How many self-improvement loops a model's heuristic has gone through; None if its folder does not say."""
     try:
         home = folder / encoding_kind(folder).checkpoints[-1]
-        recipe = json.loads((home / "recipe.json").read_text(encoding="utf-8"))
-        return int(recipe.get("improved", {}).get("iteration", 0))
+        return loops_of(json.loads((home / "recipe.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, AttributeError, TypeError):
         return None
+
+
+def loops_of(recipe: Mapping[str, Any]) -> int:
+    """All loops behind a checkpoint: those of the newest `oclgen improve`, and of the checkpoints it goes back to.
+
+    To learn from plans of one's own search, as `oclgen data --teacher oclgen` makes them, is a loop, too.
+    """
+    total, later = 0, 1
+    step: Mapping[str, Any] | None = recipe
+    while step is not None:
+        number = int(step.get("improved", {}).get("iteration", step.get("teacher") == "oclgen"))
+        if number >= later:  # else an earlier iteration of a loop that is counted already
+            total += number
+        later = number or later
+        step = step.get("initial")
+    return total
 
 
 def estimate_jobs(config: BenchConfig, problems: Iterable[BenchProblem], out: Path, known: set[str]) -> list[BenchJob]:

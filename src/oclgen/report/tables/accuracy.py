@@ -118,12 +118,11 @@ def loops_of(evaluation: Evaluation, domain: str, label: str) -> int | None:
 
 
 def paper_rows(domain: str, label: str, loops: int | None) -> list[Row]:
-    """The paper's model with as many loops as the label says; after loops of ours also the paper's after its loops."""
-    labels = [label] if label != "heuristic" or not loops else list(LOOPS)
+    """The paper's model of the label; beside a model after loops only the paper's after its loops."""
+    after = label == "heuristic" and loops
     return [
         paper_row(domain, LOOPS[row.label], row.figures[domain])
-        for name in labels
-        for row in PAPER.rows("mae_me_comparison", name)
+        for row in PAPER.rows("mae_me_comparison", "heuristic-loop3" if after else label)
         if domain in row.figures
     ]
 

@@ -168,6 +168,15 @@ def test_plans_of_best_of_n_are_counted_apart_from_the_rollouts_that_they_are_ch
     assert rows(table, "paper") == [["paper", "10 min", "24768.9 ± 11816.0", "–"]]
 
 
+def test_plans_of_runs_that_ended_early_are_told_of() -> None:
+    whole = run("best-of-n", "p1", [(1, 4)], settings={"samples": 10}, counters={"iterations": 9, "rollouts": 90})
+    early = whole | {"problem": "p2", "fingerprint": "print-p2", "ending": "short enough"}
+    for lines, told in (([whole], False), ([whole, early], True)):
+        table = number_of_rollouts(evaluation(*lines))
+        assert isinstance(table, Table)
+        assert ("1 of 2 runs ended early" in table.caption) == told
+
+
 def test_statistical_comparison_pairs_problems_that_both_solved_under_the_same_limit() -> None:
     ours = {"p1": 10, "p2": 20, "p3": 30, "p4": 40, "p5": 50}
     theirs = {"p1": 12, "p2": 20, "p3": 29, "p4": 44, "p6": 1}

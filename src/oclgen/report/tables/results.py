@@ -18,9 +18,11 @@ from oclgen.report.tables.columns import (
     Block,
 )
 from oclgen.report.tables.table import Absent, Cell, Column, Row, Table, blank, text_cell
+from oclgen.search.anytime import Ending
 
 WHOLE = "oclgen-uniform"
 COMPILATION = ("not-compiled", "compiled")
+SHORT_ENOUGH = Ending.SHORT_ENOUGH.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +121,18 @@ def results_saw_vs_act(evaluation: Evaluation) -> Table | Absent:
 
 
 def number_of_rollouts(evaluation: Evaluation) -> Table | Absent:
+    caption = (
+        "Candidate plans that Best-of-N sampled within its time limit, and the rollouts that they are chained from "
+        "(mean ± standard deviation)."
+    )
+    runs = [run for run in evaluation.runs if run.set == MAIN and run.label == "best-of-n"]
+    if ended := sum(run.ending == SHORT_ENOUGH for run in runs):
+        caption += f" {ended} of {len(runs)} runs ended early, at a plan of a known best length."
     return wide(
         evaluation,
         "number_of_rollouts",
         "Plans sampled by Best-of-N",
-        "Candidate plans that Best-of-N sampled within its time limit, and the rollouts that they are chained from "
-        "(mean ± standard deviation).",
+        caption,
         SAMPLED,
         column_groups(evaluation, MAIN),
         evaluation.variants(MAIN, lambda label: label == "best-of-n"),

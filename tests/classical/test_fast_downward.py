@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -214,6 +215,22 @@ def test_pddl_it_cannot_read_is_an_error_of_one_line() -> None:
     with pytest.raises(PddlError, match="Missing '\\)'") as error:
         solved("lama-first", DOMAIN, "(define (problem")
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("printed", ["OSError: [Errno 28] No space left on device", ""])
+def test_a_full_disk_is_not_a_problem_without_a_plan(printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The translator says so; the search ends as if all were well."""
+
+    def start(*_: object) -> subprocess.Popen[bytes]:
+        code = 30 if printed else 0
+        return subprocess.Popen(
+            ["sh", "-c", f"echo '{printed}'; exit {code}"], stdout=subprocess.PIPE, start_new_session=True
+        )
+
+    monkeypatch.setattr(fast_downward, "start", start)
+    with pytest.raises(OSError, match="No space left on device: 'files of lama-first'") as error:
+        solved("lama-first", DOMAIN, PROBLEM)
+    assert error.value.errno == errno.ENOSPC
 
 
 def test_either_outside_predicates_is_unsupported() -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oclgen.classical import fd_child
-from oclgen.classical.process import Process, ending, improving
+from oclgen.classical.process import Process, ending, improving, no_space
 from oclgen.pddl.reading.source import lines, source
 from oclgen.search.anytime import Budget, Counters, Ending, Search
 
@@ -70,6 +70,8 @@ class FastDownward:
                 process.kill()
             if counters is not None:
                 count(process.output, counters)
+            if budget.ending is None and process.child.returncode == 0 and process.next_plan == folder / first:
+                raise no_space(self.name)  # the search says that it has a plan, and does not see that it is not written
             finished = Ending.EXHAUSTED if self.anytime or self.optimal else Ending.COMPLETED
             return process.ending or budget.ending or ending(self.name, process, finished)
 

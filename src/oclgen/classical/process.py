@@ -1,5 +1,6 @@
 """A planner in a child process: its plan files, its output, its limits, and why it ended."""
 
+import errno
 import os
 import re
 import subprocess
@@ -21,6 +22,7 @@ LOOK_SECONDS = 0.05
 """How often limits and plan files are checked while the child is silent."""
 OUTPUT_TAIL = 1 << 14
 PLAN_SAVED = b"Plan length"
+NO_SPACE = os.strerror(errno.ENOSPC)
 
 ENDINGS = {
     10: Ending.EXHAUSTED,
@@ -105,6 +107,8 @@ def improving(process: Process, budget: Budget) -> Iterator[Plan]:
 def ending(name: str, process: Process, finished: Ending) -> Ending:
     """Why the child of planner `name` ended by itself; raise where it failed. `finished` is what success means."""
     code = process.child.returncode
+    if NO_SPACE in process.output:
+        raise no_space(name)
     if code == 0:
         return finished
     if code in ENDINGS:
@@ -117,3 +121,8 @@ def ending(name: str, process: Process, finished: Ending) -> Ending:
     if code == TRANSLATE_INPUT_ERROR:
         raise PddlError(f"Fast Downward cannot read the task: {reason}")
     raise OclgenError(f"{name} failed with exit code {code}: {reason}")
+
+
+def no_space(name: str) -> OSError:
+    """A full disk is no fault of the problem, so it must not count as one that the planner failed on."""
+    return OSError(errno.ENOSPC, NO_SPACE, f"files of {name}")

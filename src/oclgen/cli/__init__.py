@@ -1,5 +1,6 @@
 """The command line: one verb per capability, each in a file of its own, loaded only when it is used."""
 
+import errno
 import importlib
 import os
 import sys
@@ -30,6 +31,8 @@ VERBS = {
     "report": ("evaluation", "Tables and figures from a benchmark's records."),
 }
 """Each verb with the room of its file and what it does."""
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+"""A full disk can stop any verb."""
 
 
 class LazyGroup(click.Group):
@@ -81,6 +84,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except OclgenError as error:
         click.echo(f"oclgen: {error}", err=True)
         return int(error.exit_code)
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        click.echo(f"oclgen: {error.filename or 'the disk'}: {error.strerror}", err=True)
+        return int(ExitCode.INTERNAL_ERROR)
     except ModuleNotFoundError as error:
         extra = missing_extra(error.name or "")
         if extra is None:

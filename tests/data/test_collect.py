@@ -1,3 +1,4 @@
+import shutil
 import signal
 import subprocess
 import sys
@@ -233,6 +234,12 @@ def test_a_broken_problem_in_a_users_folder_is_named(own_folder: Path, tmp_path:
     (own_folder / "training" / "second.pddl").write_text("(define (problem p)")
     with pytest.raises(PddlError, match=r"second\.pddl:1"):
         make(tmp_path / "out", problems(str(own_folder), 0, ()))
+
+
+def test_a_users_folder_without_problems_says_where_they_belong(own_folder: Path) -> None:
+    shutil.rmtree(own_folder / "training")
+    with pytest.raises(InputError, match=r"mine/training: no such folder; put problems \(\.pddl files\) into it"):
+        problems(str(own_folder), 0, ())
 
 
 def test_ranges_make_no_sense_for_a_users_folder(own_folder: Path) -> None:

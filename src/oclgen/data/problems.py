@@ -59,6 +59,8 @@ def problems(name: str, seed: int, settings: Sequence[str]) -> Problems:
         if settings:
             raise InputError(f"{folder}: its problems are given, not drawn; leave out {settings[0]!r}")
         return from_folder(folder)
+    if name not in catalog.names() and folder.is_dir() and not (folder / "generator.py").exists():
+        raise InputError(f"{folder / 'training'}: no such folder; put problems (.pddl files) into it")
     return from_domain(name, seed, settings)
 
 

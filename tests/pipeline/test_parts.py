@@ -130,7 +130,7 @@ def test_lengths_are_compared_on_what_every_method_solved() -> None:
         EvaluationResult(2, "oclgen", 20, 30),
     ]
     lines = table(found, 5.0).splitlines()
-    assert lines[0].startswith("2 problems held out, 5 s each; lengths over the 1 that all solved")
+    assert lines[0].startswith("held-out problems: 2, 5 s each; lengths of the 1 that all solved")
     assert [" ".join(line.split()) for line in lines[2:]] == [
         "teacher 2 of 2 10.0",
         "best-of-n 1 of 2 12.0",

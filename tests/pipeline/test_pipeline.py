@@ -59,7 +59,7 @@ def test_one_problem_without_objects_beside_an_unsolvable_one_is_enough(
     folder = lamp(tmp_path / "lamp", dark="lit", never="broken")
     assert run_cli(arguments(folder, tmp_path / "model", "4s")) == 0
     shown = capsys.readouterr().out
-    assert "1 to learn from, 0 to choose among models, 0 to measure; 1 without a plan" in shown
+    assert "1 to learn from, 0 to choose among models, 0 to measure; 0 without a plan, 1 unsolvable" in shown
     assert "with so few problems none was held out" in shown
 
 
@@ -107,7 +107,7 @@ def test_problems_that_cannot_be_solved_end_in_one_line(tmp_path: Path, capsys: 
     folder = lamp(tmp_path / "lamp", never="broken")
     assert run_cli(arguments(folder, tmp_path / "model")) == 36
     [line] = capsys.readouterr().err.splitlines()
-    assert "the teacher solved none of the 1 problems (1 unsolvable); give smaller problems" in line
+    assert "none of the problems has a plan, as the teacher proved (1 tried); look at their goals" in line
 
 
 def test_a_folder_of_broken_files_ends_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,7 +130,7 @@ def table(results: Sequence[EvaluationResult], seconds: float) -> str:
     if not problems:
         return "no time was left to solve problems that were held out"
     common = problems - {result.problem for result in results if result.length is None}
-    lines = [f"{len(problems)} problems held out, {seconds:.0f} s each; lengths over the {len(common)} that all solved"]
+    lines = [f"held-out problems: {len(problems)}, {seconds:.0f} s each; lengths of the {len(common)} that all solved"]
     lines.append(f"{'method':<12}{'solved':>12}{'mean length':>13}")
     teacher = {result.problem: result.teacher for result in results}
     lines.append(line("teacher", len(problems), len(problems), [teacher[problem] for problem in common]))

@@ -61,7 +61,8 @@ class Plans:
         return off_plan_rows(self._work)
 
     def failed(self) -> list[Row]:
-        return list(self.data.rows(FAILED))
+        """Problems that the teacher did not solve; those that have no plan, as it proved, are none of its failures."""
+        return [row for row in self.data.rows(FAILED) if row.outcome != Ending.EXHAUSTED.value]
 
     def _too_hard(self) -> list[Row]:
         """Problems for which the teacher's limits were too small."""
@@ -94,9 +95,10 @@ def gather(name: str, work: Path, clock: Clock, seconds: float, seed: int, worke
         write_json(work / "splits.json", divide(work / "data"))
     plans = Plans(work)
     counts = plans.counts()
+    unsolvable = plans.data.count(FAILED) - len(plans.failed())
     say(
         f"problems: {counts[TRAIN]} to learn from, {counts[VAL]} to choose among models, {counts[TEST]} to measure; "
-        f"{plans.data.count(FAILED)} without a plan"
+        f"{len(plans.failed())} without a plan" + (f", {unsolvable} unsolvable" if unsolvable else "")
     )
     return plans
 
@@ -161,6 +163,8 @@ def divide(data: Path) -> dict[str, str]:
 def no_plans(outcomes: Counter[str]) -> str:
     if not outcomes:
         return "there is no problem that can be read; put problems into training/"
+    if set(outcomes) == {Ending.EXHAUSTED.value}:
+        return f"none of the problems has a plan, as the teacher proved ({outcomes.total()} tried); look at their goals"
     named = {Ending.EXHAUSTED.value: "unsolvable", Ending.TIME.value: "out of time"}
     listed = ", ".join(f"{count} {named.get(outcome, outcome)}" for outcome, count in outcomes.most_common(3))
     return (

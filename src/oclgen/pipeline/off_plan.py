@@ -88,7 +88,7 @@ class OffPlanStage:
             write_json(path, {"end": round(clock.spent + seconds, 1)})
         end, each = float(read_json(path)["end"]), states_each(len(self.rows))
         say(
-            f"off-plan states: {len(self.rows)} problems to learn from are few, so {TEACHER} also solves up to {each} "
+            f"off-plan states: few problems to learn from ({len(self.rows)}), so {TEACHER} also solves up to {each} "
             f"states beside each plan{self.fewer_goals(each)}, {format_duration(max(0.0, end - clock.spent))} in all"
         )
         recipe = {**self.data.recipe, "off_plan": {"states": each, "seed": self.seed}}

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from oclgen.cli.learning import learn as cli_learn
 from oclgen.pipeline import learn, loops, off_plan, sizes, tuning
 from oclgen.planner import solve
 from oclgen.relational_checkpoint import load_relational
-from tests.pipeline.users_folder import harbour, lamp
+from tests.pipeline.users_folder import LAMP, harbour, lamp
 
 
 @pytest.fixture(autouse=True)
@@ -119,9 +120,37 @@ def test_a_folder_of_broken_files_ends_in_one_line(tmp_path: Path, capsys: pytes
     assert len(shown.err.splitlines()) == 1 and "no problem that can be read" in shown.err
 
 
-def test_a_missing_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_folder_is_refused_before_anything_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run_cli(arguments(tmp_path / "nowhere", tmp_path / "model")) == 36
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    shown = capsys.readouterr()
+    assert (shown.out, len(shown.err.splitlines())) == ("", 1)
+    assert not (tmp_path / "model").exists()
+
+
+def test_another_domain_for_the_same_model_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = tmp_path / "model" / "work" / "data"
+    data.mkdir(parents=True)
+    (data / "domain.pddl").write_text(LAMP)
+    assert run_cli(arguments(harbour(tmp_path / "harbour", 1), tmp_path / "model")) == 36
+    [line] = capsys.readouterr().err.splitlines()
+    assert "model/work/data/domain.pddl: differs from the domain asked for; give another folder" in line
+
+
+@pytest.mark.slow
+def test_corrected_problems_begin_anew_and_later_ones_are_told_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, model = lamp(tmp_path / "lamp", dark="broken"), tmp_path / "model"
+    assert run_cli(arguments(folder, model)) == 36
+    problem = folder / "training" / "dark.pddl"
+    problem.write_text(problem.read_text().replace("broken", "lit"))
+    assert run_cli(arguments(folder, model, "10s")) == 0
+    assert "another --out" not in capsys.readouterr().out
+    shutil.copyfile(problem, folder / "training" / "late.pddl")
+    assert run_cli(arguments(folder, model, "10s")) == 0
+    assert "1 files when this was begun, 2 now; another --out learns from all of them" in capsys.readouterr().out
 
 
 def test_a_full_disk_is_one_line(

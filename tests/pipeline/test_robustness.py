@@ -112,7 +112,8 @@ def test_of_10000_problems_only_those_that_there_is_time_for_are_read(
     plan.write_text("(plug-in)\n(switch-on)\n")
     monkeypatch.setattr(collect, "run_teacher", teacher)
     clock = Clock(tmp_path / "clock.json", 600.0)
-    plans = gathering.gather(str(folder), tmp_path, clock, -1.0, 0, 1, lambda _: None)
+    problems = source.readable_problems(str(folder), 0, lambda _: None)
+    plans = gathering.gather(problems, tmp_path, clock, -1.0, 0, 1, lambda _: None)
     assert 0 < len(read) < 100
     assert plans.counts().total() == gathering.LEAST_SOLVED
 

@@ -1,10 +1,12 @@
 """Problems with plans: the teacher solves what the user gave, and the result is divided once.
 
 WORK/data/        every problem with its plan, or why there is none
+WORK/files.json   how many files there were
 WORK/splits.json  which problems are learned from, which choose among models, and which only measure
 WORK/plans/       the data set to train on, states beside the plans included
 """
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,12 +17,13 @@ from pathlib import Path
 from oclgen.data import dataset
 from oclgen.data.collect import collect, decide_all
 from oclgen.data.dataset import FAILED, TEST, TRAIN, VAL, Dataset, Row
+from oclgen.data.problems import Problems
 from oclgen.data.teacher import TeacherSettings
 from oclgen.errors import InputError
 from oclgen.improve.training_data import store
 from oclgen.pipeline.clock import Clock
 from oclgen.pipeline.off_plan import off_plan_rows
-from oclgen.pipeline.source import Say, readable_problems
+from oclgen.pipeline.source import Say
 from oclgen.search.anytime import Ending
 from oclgen.support.files import read_json, write_json
 from oclgen.support.parallel import Workers, progress_note, worker_count
@@ -41,6 +44,10 @@ NO_PLAN = 1_000_000
 MEMORY_LIMIT = 4 << 30
 VALIDATION_EXAMPLES = 60
 """A few problems are validated at several random steps of their plans."""
+
+
+class NothingSolvedError(InputError):
+    """The teacher has not solved a single problem."""
 
 
 class Plans:
@@ -88,11 +95,13 @@ class Plans:
         return Counter(self._splits.values())
 
 
-def gather(name: str, work: Path, clock: Clock, seconds: float, seed: int, workers: Workers, say: Say) -> Plans:
+def gather(source: Problems, work: Path, clock: Clock, seconds: float, seed: int, workers: Workers, say: Say) -> Plans:
     """Ask the teacher until there are no more problems or its time is over; then divide what is solved."""
     if not (work / "splits.json").exists():
-        ask_teacher(name, work, clock, seconds, seed, workers, say)
-        write_json(work / "splits.json", divide(work / "data"))
+        ask_teacher(source, work, clock, seconds, seed, workers, say)
+        write_json(work / "files.json", {"files": source.size})
+        write_json(work / "splits.json", divided(work / "data"))
+    tell_changes(source, work, say)
     plans = Plans(work)
     counts = plans.counts()
     unsolvable = plans.data.count(FAILED) - len(plans.failed())
@@ -101,6 +110,13 @@ def gather(name: str, work: Path, clock: Clock, seconds: float, seed: int, worke
         f"{len(plans.failed())} without a plan" + (f", {unsolvable} unsolvable" if unsolvable else "")
     )
     return plans
+
+
+def tell_changes(source: Problems, work: Path, say: Say) -> None:
+    """Files that came after the problems were divided are not learned from."""
+    before = read_json(work / "files.json")["files"] if (work / "files.json").exists() else source.size
+    if source.size != before:
+        say(f"problems: {before} files when this was begun, {source.size} now; another --out learns from all of them")
 
 
 def store_examples(plans: Plans) -> None:
@@ -116,8 +132,9 @@ def training_rows(train: list[Row], validation: list[Row]) -> Iterator[Row]:
         yield from (replace(row, split=VAL) for row in validation)
 
 
-def ask_teacher(name: str, work: Path, clock: Clock, seconds: float, seed: int, workers: Workers, say: Say) -> None:
-    source = readable_problems(name, seed, say)
+def ask_teacher(
+    source: Problems, work: Path, clock: Clock, seconds: float, seed: int, workers: Workers, say: Say
+) -> None:
     data = work / "data"
     limit = teacher_limit(seconds, source.size, worker_count(workers))
     if (data / "recipe.json").exists():
@@ -147,12 +164,21 @@ def teacher_limit(seconds: float, problems: int | None, workers: int) -> float:
     return min(MOST_LIMIT, max(LEAST_LIMIT, share))
 
 
+def divided(data: Path) -> dict[str, str]:
+    """As `divide`; where nothing was solved nothing stays, so that corrected problems and more time begin anew."""
+    try:
+        return divide(data)
+    except NothingSolvedError:
+        shutil.rmtree(data)
+        raise
+
+
 def divide(data: Path) -> dict[str, str]:
     """Splits by the number of problems that have plans: a tenth each to choose and to measure, all others to learn."""
     found = [(row["id"], row["split"], row["outcome"]) for row in dataset.columns(data, ["id", "split", "outcome"])]
     solved = sorted(number for number, split, _ in found if split != FAILED)
     if not solved:
-        raise InputError(no_plans(Counter(outcome for _, _, outcome in found)))
+        raise NothingSolvedError(no_plans(Counter(outcome for _, _, outcome in found)))
     share = min(MOST_HELD_OUT, max(1, len(solved) // 10))
     test = share if len(solved) > 2 else 0
     val = share if len(solved) > 1 else 0

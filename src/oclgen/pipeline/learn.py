@@ -22,7 +22,7 @@ from oclgen.pipeline.installing import SearchChoice, install, make_model, set_ch
 from oclgen.pipeline.loops import Improver
 from oclgen.pipeline.off_plan import OffPlanStage, states_each
 from oclgen.pipeline.sizes import training_settings
-from oclgen.pipeline.source import Say
+from oclgen.pipeline.source import Say, check_source, readable_problems
 from oclgen.pipeline.tuning import Tuner
 from oclgen.support.files import locked, read_json, write_json
 from oclgen.support.parallel import Workers, worker_count
@@ -62,13 +62,15 @@ Publish = Callable[[Path], None]
 
 def learn(request: LearnRequest, say: Say, publish: Publish = lambda _: None) -> bool:
     """Make or finish the model and say how good it is; false if it was interrupted on the way."""
+    source = readable_problems(request.name, request.seed, say)
+    check_source(source, request.work)
     request.work.mkdir(parents=True, exist_ok=True)
     with locked(request.work), Clock(request.work / "clock.json", request.seconds, request.begun).running() as clock:
         extend(request)
         left = f", {format_duration(clock.left)} left" if clock.spent > 1 else ""
         say(f"plan for {format_duration(request.seconds)}{left}: {TimePlan.of(clock.limit).line()}")
         seconds = max(LEAST_TRAINING, TimePlan.of(clock.limit).teacher - clock.spent)
-        plans = gather(request.name, request.work, clock, seconds, request.seed, request.workers, say)
+        plans = gather(source, request.work, clock, seconds, request.seed, request.workers, say)
         add_off_plan_states(request, clock, plans, say)
         if not train_model(request, clock, plans, say):
             if (request.training / "best").is_dir():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from oclgen.data import problems as data_problems
+from oclgen.data.dataset import check_same_domain
 from oclgen.data.problems import Problem, Problems
 from oclgen.errors import OclgenError
 from oclgen.pddl.checking.validate import validate
@@ -35,6 +36,12 @@ def readable_problems(name: str, seed: int, say: Say) -> Problems:
         return None if more is None else replace(more, index=index)
 
     return replace(source, get=get, size=None)
+
+
+def check_source(source: Problems, work: Path) -> None:
+    """Refuse another domain than the one that work was begun with."""
+    if (work / "data" / "domain.pddl").exists():
+        check_same_domain(work / "data", source.domain_text)
 
 
 @dataclass

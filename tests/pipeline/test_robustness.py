@@ -2,6 +2,7 @@
 
 import errno
 import json
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -129,3 +130,19 @@ def test_a_disk_that_fills_up_while_states_are_solved_is_one_line(
     assert run_cli(["learn", str(folder), "--time", "20m", "--out", str(tmp_path / "model"), "--workers", "1"]) != 0
     [line] = capsys.readouterr().err.splitlines()
     assert "off_plan/journal.jsonl: No space left on device; nothing that was done is lost" in line
+
+
+def test_a_run_that_is_told_to_end_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(off_plan, "solve_state", lambda _: signal.raise_signal(signal.SIGTERM))
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what would end these tests
+    folder = harbour(tmp_path / "user", 3)
+    try:
+        arguments = ["learn", str(folder), "--time", "20m", "--out", str(tmp_path / "model"), "--workers", "1"]
+        assert run_cli(arguments) == 130
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[-1] == "interrupted; the same command goes on from here" and not shown.err

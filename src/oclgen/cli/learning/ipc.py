@@ -1,14 +1,12 @@
 """`oclgen ipc`: the two programs of the IPC's learning track."""
 
 import os
-import signal
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 
 import click
 
-from oclgen.cli.learning.learn import storage_error
+from oclgen.cli.learning.learn import ending_at_sigterm, storage_error
 from oclgen.cli.parameters import DURATION, MEMORY
 from oclgen.errors import InputError
 
@@ -36,9 +34,9 @@ def learn_command(
     """
     from oclgen.pipeline.competition import learn_knowledge
 
-    signal.signal(signal.SIGTERM, stop)
     try:
-        learn_knowledge(knowledge, domain, tasks, seconds, workers, seed, click.echo)
+        with ending_at_sigterm():
+            learn_knowledge(knowledge, domain, tasks, seconds, workers, seed, click.echo)
     except KeyboardInterrupt:
         click.echo("interrupted; the same command goes on from here")
     except OSError as error:
@@ -46,10 +44,6 @@ def learn_command(
     if not knowledge.exists():
         raise InputError(f"{knowledge}: there was no time to learn anything; the same command goes on")
     return 0
-
-
-def stop(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 @command.command("plan")

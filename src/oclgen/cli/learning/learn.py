@@ -1,7 +1,11 @@
 """`oclgen learn`: from a folder with a domain and problems to a ready model."""
 
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import click
 import psutil
@@ -25,15 +29,32 @@ def command(domain: str, seconds: float, out: Path, workers: int | None, cluster
     """
     from oclgen.pipeline.learn import LearnRequest, learn
 
+    finished = False
     try:
-        with working(workers, cluster) as hands:
+        with ending_at_sigterm(), working(workers, cluster) as hands:
             finished = learn(LearnRequest(domain, out, seconds, hands, seed, process_age()), click.echo)
+    except KeyboardInterrupt:
+        pass
     except OSError as error:
         raise storage_error(error, out) from None
     if not finished:
         click.echo("interrupted; the same command goes on from here")
         return 130
     return 0
+
+
+@contextmanager
+def ending_at_sigterm() -> Iterator[None]:
+    """SIGTERM means what Ctrl-C means."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def process_age() -> float:

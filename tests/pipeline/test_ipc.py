@@ -52,6 +52,22 @@ def test_without_knowledge_a_classical_planner_makes_a_valid_plan(
     assert validate(domain, task, read_plan(tmp_path / "plan")).valid
 
 
+def test_other_tasks_take_the_place_of_the_first_ones_only_before_anything_is_learned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = lamp(tmp_path / "lamp", never="broken", nowhere="broken")
+    domain, tasks = str(folder / "domain.pddl"), sorted(map(str, (folder / "training").glob("*.pddl")))
+    options = ["--time", "8s", "--workers", "1"]
+    for given in ([], tasks[:1], tasks):
+        copied = tmp_path / "dk.work" / "tasks" / "training"
+        assert run_cli(["ipc", "learn", str(tmp_path / "dk"), domain, *given, *options]) == 36
+        assert len(list(copied.glob("*.pddl"))) == len(given)
+    (tmp_path / "dk.work" / "model" / "work" / "data").mkdir()
+    capsys.readouterr()
+    assert run_cli(["ipc", "learn", str(tmp_path / "dk"), domain, tasks[0], *options]) == 36
+    assert "dk.work: was begun with other tasks" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_terminated_learner_leaves_knowledge_that_the_planner_uses(tmp_path: Path) -> None:
     folder = harbour(tmp_path / "user", 8)

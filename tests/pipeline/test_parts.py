@@ -128,12 +128,13 @@ def test_lengths_are_compared_on_what_every_method_solved() -> None:
         EvaluationResult(1, "oclgen", 8, 10),
         EvaluationResult(2, "best-of-n", None, 30),
         EvaluationResult(2, "oclgen", 20, 30),
+        EvaluationResult(3, "best-of-n", 50, 40),  # and then the time was up
     ]
     lines = table(found, 5.0).splitlines()
-    assert lines[0].startswith("held-out problems: 2, 5 s each; lengths of the 1 that all solved")
+    assert lines[0].startswith("held-out problems: 3, 5 s each; lengths of the 1 that all solved")
     assert [" ".join(line.split()) for line in lines[2:]] == [
-        "teacher 2 of 2 10.0",
-        "best-of-n 1 of 2 12.0",
+        "teacher 3 of 3 10.0",
+        "best-of-n 2 of 3 12.0",
         "oclgen 2 of 2 8.0",
     ]
 

@@ -1,5 +1,6 @@
 """How well a model solves problems that it has not learned from, beside its teacher."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -129,7 +130,8 @@ def table(results: Sequence[EvaluationResult], seconds: float) -> str:
     problems = {result.problem for result in results}
     if not problems:
         return "no time was left to solve problems that were held out"
-    common = problems - {result.problem for result in results if result.length is None}
+    solved = Counter(result.problem for result in results if result.length is not None)
+    common = {problem for problem, methods in solved.items() if methods == len(METHODS)}
     lines = [f"held-out problems: {len(problems)}, {seconds:.0f} s each; lengths of the {len(common)} that all solved"]
     lines.append(f"{'method':<12}{'solved':>12}{'mean length':>13}")
     teacher = {result.problem: result.teacher for result in results}

@@ -218,7 +218,9 @@ def own_folder(tmp_path: Path, ten: Path) -> Path:
 
 
 def test_a_users_folder_gives_its_distinct_problems_and_plans(own_folder: Path, tmp_path: Path) -> None:
-    make(tmp_path / "out", problems(str(own_folder), 0, ()), val=0, test=0)
+    for _ in range(2):
+        tally = make(tmp_path / "out", problems(str(own_folder), 0, ()), val=0, test=0)
+        assert (tally.done, tally.total, tally.repeated) == (3, 3, 1)
     rows = {row.name: row for row in dataset.open_dataset(tmp_path / "out").rows()}
     assert len(rows) == 2 and rows["second"].teacher == "given"
     assert all(row.length >= 0 for row in rows.values())

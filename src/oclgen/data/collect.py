@@ -36,12 +36,14 @@ MOST_FAILURES = 20
 
 @dataclass(slots=True)
 class Tally:
-    """Progress of a run. `solved` and `failed` count all rows; `rows` (by split) and the seconds are of this run."""
+    """Progress of a run. `solved` and `failed` count all rows; `repeated` those problems that are no others than these;
+    `rows` (by split) and the seconds are of this run."""
 
     total: int = 0
     of_folder: bool = False
     solved: int = 0
     failed: int = 0
+    repeated: int = 0
     rows: Counter[str] = field(default_factory=Counter)
     teacher_seconds: float = 0.0
     worker_seconds: float = 0.0
@@ -49,8 +51,8 @@ class Tally:
 
     @property
     def done(self) -> int:
-        """Of `total`. Solved problems count; where all problems of a folder are taken, failed ones, too."""
-        return self.solved + self.failed if self.of_folder else self.solved
+        """Of `total`. Solved problems count; where all problems of a folder are taken, all that were looked at do."""
+        return self.solved + self.failed + self.repeated if self.of_folder else self.solved
 
     def add(self, result: TeacherResult) -> None:
         self.teacher_seconds += result.teacher_seconds
@@ -191,6 +193,7 @@ class Collection:
                 return
             self._position += self.shard.count
             if problem is not None:
+                self.tally.repeated += 1  # until it turns out to be new
                 yield problem
 
     def fingerprint(self, problem: Problem) -> str:
@@ -205,6 +208,7 @@ class Collection:
                 self.exhausted = True
                 return
             problem, fingerprint = drawn
+            self.tally.repeated -= 1
             self._open.add(problem.index)
             yield TeacherJob(problem, self.problems.domain_text, fingerprint, self.seed, self.teacher, self._scratch)
 

@@ -155,6 +155,8 @@ def ask_teacher(
         else:
             write_json(work / "teacher.json", {"complete": True})
         progress.close()
+    if tally.repeated:
+        say(f"teacher: {tally.repeated} problems repeat others and were left out")
     decide_all(data)
 
 

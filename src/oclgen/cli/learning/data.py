@@ -79,5 +79,7 @@ def command(
         raise InputError(f"{error.filename or out}: {error.strerror or error}") from None
     progress.close()
     made = ", ".join(f"{tally.rows[split]} {split}" for split in sorted(tally.rows)) or "nothing to do"
+    if tally.repeated:
+        click.echo(f"{tally.repeated} problems repeat others and were left out")
     click.echo(f"{tally.solved} problems in {out} (this run: {made}; own work {tally.own_share:.1%} of CPU time)")
     click.echo(f"fingerprint {dataset.open_dataset(out).provenance()['fingerprint']}")

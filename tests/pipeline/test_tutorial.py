@@ -15,7 +15,7 @@ TUTORIAL = (ROOT / "docs" / "learn.md").read_text()
 
 def hurried(text: str) -> str:
     """Few problems, a small new one, and a limit on iterations that no slow machine can miss."""
-    text = text.replace("range(60)", "range(10)").replace("places=15, parcels=12", "places=3, parcels=1")
+    text = text.replace("range(60)", "range(10)").replace("places=16, parcels=12", "places=3, parcels=1")
     return text.replace("--time 15m", "--time 8s").replace("20s", "10m --iterations 200")
 
 
@@ -24,6 +24,12 @@ def run(command: list[str], folder: Path) -> str:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), command
     return done.stdout
+
+
+def test_the_new_problem_is_twice_as_large_as_any_that_is_learned_from() -> None:
+    largest = [int(number) for number in re.findall(r"rng\.randint\(\d+, (\d+)\)", TUTORIAL)]
+    new = re.search(r"places=(\d+), parcels=(\d+)", TUTORIAL)
+    assert new and list(map(int, new.groups())) == [2 * number for number in largest]
 
 
 @pytest.mark.slow

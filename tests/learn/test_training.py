@@ -86,6 +86,17 @@ def test_an_interrupted_run_resumes_as_if_nothing_had_happened(
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+def test_only_the_verb_that_has_resume_speaks_of_it(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at_step(monkeypatch, 5, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    train(settings(data), tmp_path / "run")
+    assert "interrupted at step 5" in (shown := capsys.readouterr().out) and "--resume" not in shown
+    command = ["train", "policy", "--config", str(tmp_path / "run" / "settings.json"), "--out", str(tmp_path / "other")]
+    assert run_cli(command) == 128 + signal.SIGTERM
+    assert capsys.readouterr().out.endswith("go on with --resume\n")
+
+
 def test_what_a_killed_run_wrote_after_its_last_state_is_written_again(data: Path, tmp_path: Path) -> None:
     recipe = settings(data)
     train(recipe, tmp_path / "whole")

@@ -171,4 +171,4 @@ def conclusion(trainer: Trainer, reason: str) -> str:
     if reason == "finished":
         return f"finished {progress.step} steps in {format_duration(progress.seconds)}: {best}"
     cause = "out of time" if reason == "time" else "interrupted"
-    return f"{cause} at step {progress.step}, saved: {best if progress.best_step else folder}; go on with --resume"
+    return f"{cause} at step {progress.step}, saved: {best if progress.best_step else folder}"

@@ -34,13 +34,16 @@ def learn_command(
     """
     from oclgen.pipeline.competition import learn_knowledge
 
+    finished = False
     try:
         with ending_at_sigterm():
-            learn_knowledge(knowledge, domain, tasks, seconds, workers, seed, click.echo)
+            finished = learn_knowledge(knowledge, domain, tasks, seconds, workers, seed, click.echo)
     except KeyboardInterrupt:
-        click.echo("interrupted; the same command goes on from here")
+        pass
     except OSError as error:
         raise storage_error(error, knowledge) from None
+    if not finished:
+        click.echo("interrupted; the same command goes on from here")
     if not knowledge.exists():
         raise InputError(f"{knowledge}: there was no time to learn anything; the same command goes on")
     return 0

@@ -51,6 +51,8 @@ def command(
         settings = read_settings(config, kind, [*changes, f"schedule.time={max_time}s"])
     folder = out or Path("runs") / config.stem
     outcome = train(settings, folder, resume, max_time)
+    if outcome.reason != "finished":
+        click.echo("go on with --resume")
     if plot:
         click.echo(f"curves: {draw_curves(folder)}")
     return 128 + outcome.signal if outcome.signal else 0

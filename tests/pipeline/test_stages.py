@@ -12,6 +12,7 @@ from oclgen.data import dataset
 from oclgen.data.dataset import DEAD_END, Row
 from oclgen.data.dead_ends import LEAST_COST
 from oclgen.data.off_plan import ID_STEP, off_plan_row
+from oclgen.pddl import task
 from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.reading.problem import read_problem
@@ -65,6 +66,15 @@ def test_off_plan_states_are_solved_and_become_examples_of_training_problems(
         assert originals[problem_of(row)].problem != row.problem
     store_examples(plans)
     assert dataset.open_dataset(plans.path).count("train") == 10 + len(rows)
+
+
+def test_a_problem_that_is_too_large_for_us_has_no_off_plan_states(
+    plans: Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "MAX_PAIRS", 0)
+    row = plans.rows("train")[0]
+    found = off_plan.solve_state(off_plan.StateJob(row, 1, plans.data.domain_text, (), 0))
+    assert (found.split, found.id) == ("failed", row.id + ID_STEP)
 
 
 def test_problems_that_were_too_hard_come_with_fewer_goals(plans: Plans, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from oclgen.data.dataset import DEAD_END, TRAIN, Row, Writer
 from oclgen.data.dead_ends import PLANNER as TEACHER
 from oclgen.data.dead_ends import ask, dead_end_row, is_dead_end
 from oclgen.data.off_plan import ID_STEP, off_plan_row, walk_from
+from oclgen.errors import UnsupportedError
 from oclgen.interfaces import Plan
 from oclgen.pddl.initial_state import problem_from, with_fewer_goals
 from oclgen.pddl.plan_file import parse_plan
@@ -138,9 +139,13 @@ def problem_of(row: Row) -> int:
 
 
 def solve_state(job: StateJob) -> Row:
-    """Work of one process: walk to a state and let the teacher solve it."""
+    """Work of one process: walk to a state and let the teacher solve it. A problem that is too large for us, though not
+    for the teacher, has no such states."""
     row, started = job.row, time.monotonic()
-    problem = off_plan_problem(job) if row.plan else fewer_goals_problem(job)
+    try:
+        problem = off_plan_problem(job) if row.plan else fewer_goals_problem(job)
+    except UnsupportedError:
+        return off_plan_row(replace(row, teacher=TEACHER, seed=job.seed), job.k, job.domain_text, row.problem, None)
     result = ask(job.domain_text, problem, seconds_for(row), job.translate_options)
     made = replace(row, seconds=time.monotonic() - started, teacher=TEACHER, seed=job.seed)
     found = off_plan_row(made, job.k, job.domain_text, problem, None if result is None else result.plan)

@@ -8,6 +8,7 @@ import pytest
 
 from oclgen.domains import catalog
 from oclgen.interfaces import Atom
+from oclgen.pddl import fingerprint
 from oclgen.pddl.fingerprint import problem_fingerprint
 from oclgen.pddl.model import ProblemInfo
 from oclgen.pddl.reading.conditions import Conjunction, Literal
@@ -125,3 +126,23 @@ def test_all_problems_of_three_blocks_fall_into_their_classes() -> None:
         classes.setdefault(problem_fingerprint(info, frozenset()), set()).add(frozenset(images))
     assert all(len(images) == 1 for images in classes.values())
     assert len(classes) == len(set.union(*classes.values()))
+
+
+def test_a_chain_too_long_to_refine_is_still_blind_to_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a bound a chain of n objects takes n / 2 rounds of up to n looks each."""
+    looks: list[int] = []
+    ordinary = fingerprint._Structure._look
+
+    def counted(structure: fingerprint._Structure, each: int, colours: list[int]) -> object:
+        looks.append(each)
+        return ordinary(structure, each, colours)
+
+    monkeypatch.setattr(fingerprint._Structure, "_look", counted)
+    monkeypatch.setattr(fingerprint, "MAX_LOOKS", 1000)
+    names, rng = [f"b{number}" for number in range(200)], random.Random(1)
+    chain = " ".join(f"(on {upper} {lower})" for upper, lower in itertools.pairwise(names))
+    text = f"(define (problem p) (:domain blocksworld-4ops) (:objects {' '.join(names)}) (:init {chain}) (:goal (and)))"
+    info = read_problem(catalog.load("blocksworld").domain_text, text)
+    other = renamed(info, dict(zip(names, rng.sample(names, len(names)), strict=True)), rng)
+    assert problem_fingerprint(info, frozenset()) == problem_fingerprint(other, frozenset())
+    assert len(looks) < 2 * (1000 + len(names) + 1)

@@ -14,6 +14,8 @@ from oclgen.pddl.model import ProblemInfo
 from oclgen.pddl.reading.conditions import Condition, Conjunction, Disjunction, Literal, conjuncts
 
 MAX_LEAVES = 64
+MAX_LOOKS = 1_000_000
+"""At objects, in one refinement: a chain of n takes n / 2 rounds. No problem of a thousand objects gets there."""
 NODES = ("object", "node")
 """What facts and goals are about: the objects, and the inner nodes of a goal that is not a conjunction."""
 
@@ -91,16 +93,18 @@ class _Structure:
         return sorted((label, tuple(colours[each] for each in members)) for label, members in self.edges)
 
     def refined(self, colours: list[int]) -> list[int]:
-        """Split colours by the neighbours' colours until nothing more splits; names play no part in the order."""
-        count = len(set(colours))
+        """Split colours by the neighbours' colours until nothing more splits, or it is too much work; names play no
+        part in the order, nor in when it ends."""
+        count, looked = len(set(colours)), 0
         while True:
             loose = [each for cell in _shared(colours) for each in cell]
+            looked += len(loose)
             looks = [(colour, ()) for colour in colours]
             for each in loose:
                 looks[each] = (colours[each], self._look(each, colours))  # type: ignore[assignment]
             ranks = {look: rank for rank, look in enumerate(sorted(set(looks)))}
             colours = [ranks[look] for look in looks]
-            if len(ranks) == count:
+            if len(ranks) == count or looked > MAX_LOOKS:
                 return colours
             count = len(ranks)
 

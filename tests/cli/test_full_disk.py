@@ -10,14 +10,12 @@ from oclgen.cli import run as run_cli
 from tests.pipeline.users_folder import lamp
 
 
-def test_a_full_disk_ends_a_search_with_one_line(
+def test_a_full_disk_ends_a_verb_with_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "problem.pddl")
 
     monkeypatch.setattr(fast_downward, "start", full)
-    folder = lamp(tmp_path / "lamp", dark="lit")
-    files = [str(folder / "domain.pddl"), str(folder / "training" / "dark.pddl")]
-    assert run_cli(["solve", *files, "--method", "lama", "--plan-file", str(tmp_path / "plan")]) == 32
+    assert run_cli(["optima", str(lamp(tmp_path / "lamp", dark="lit")), "--workers", "1"]) == 32
     assert capsys.readouterr().err == "oclgen: problem.pddl: No space left on device\n"

@@ -161,8 +161,8 @@ def test_the_best_settings_are_chosen_one_after_the_other(
         lambda settings: 100 - 20 * (settings["decoding"] == "applicable") - 10 * (settings["percentile"] == 20),
     )
     choice = tuner(plans, tmp_path, said).choose(tmp_path, Clock(tmp_path / "clock.json", 600.0), 60.0)
-    assert choice == SearchChoice("applicable", 0.2, 20) == tuner(plans, tmp_path, said).chosen
-    assert len(tried) == 4 and "decoding applicable, confidence 0.2, percentile 20: 1 of 1 solved" in said[-1]
+    assert choice == SearchChoice("applicable", 20) == tuner(plans, tmp_path, said).chosen
+    assert len(tried) == 4 and "decoding applicable, percentile 20: 1 of 1 solved" in said[-1]
 
 
 @pytest.mark.parametrize("length", [None, 100])
@@ -194,7 +194,7 @@ def test_chosen_settings_replace_ours_but_never_the_users(tmp_path: Path) -> Non
     install(fake_model(tmp_path / "model", None), out, written)
     install(fake_model(tmp_path / "model", SearchChoice("applicable")), out, written)
     settings = tomllib.loads((out / "solve.toml").read_text())
-    assert settings == {"max_tokens": 72, "decoding": "applicable", "confidence": 0.05, "percentile": 50}
+    assert settings == {"max_tokens": 72, "decoding": "applicable", "percentile": 50}
     (out / "solve.toml").write_text("samples = 3\n")
     install(fake_model(tmp_path / "model", SearchChoice(percentile=20)), out, written)
     assert (out / "solve.toml").read_text() == "samples = 3\n"

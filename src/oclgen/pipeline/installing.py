@@ -13,7 +13,6 @@ SOLVE = """# Search settings that suit this model; any of them can be changed he
 max_tokens = {max_tokens}
 # {origin}
 decoding = "{decoding}"
-confidence = {confidence}
 percentile = {percentile}
 """
 
@@ -23,11 +22,10 @@ class SearchChoice:
     """The settings that depend on the domain; the defaults are those of the profile `extended`."""
 
     decoding: str = "free"
-    confidence: float = 0.05
     percentile: int = 50
 
     def text(self) -> str:
-        return f"decoding {self.decoding}, confidence {self.confidence}, percentile {self.percentile}"
+        return f"decoding {self.decoding}, percentile {self.percentile}"
 
 
 def make_model(checkpoint: Path, folder: Path, choice: SearchChoice | None = None) -> None:

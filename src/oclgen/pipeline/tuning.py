@@ -1,7 +1,8 @@
 """Which search settings suit a model: a handful are tried on problems that it has not learned from.
 
-First how actions are decoded, then when the heuristic is asked and how its answer is read. A setting must be clearly
-better than the default to take its place, because a few problems decide.
+First how actions are decoded, then how the heuristic's answer is read. A setting must be clearly better than the
+default to take its place, because a few problems decide. When states are expanded is not tried: what suits problems of
+the training size may cost larger ones their first plan.
 
 WORK/tuning.json    seconds for each problem
 WORK/tuning-N.jsonl the N-th setting on these problems
@@ -24,11 +25,8 @@ from oclgen.support.parallel import Workers, worker_count
 from oclgen.support.settings import format_duration
 
 DECODING: tuple[Mapping[str, Any], ...] = ({"decoding": "applicable"},)
-EXPANSION: tuple[Mapping[str, Any], ...] = (
-    {"confidence": 0.2, "percentile": 20},
-    {"confidence": 0.95, "percentile": 3},
-)
-TRIED = 1 + len(DECODING) + len(EXPANSION)
+SUMMARY: tuple[Mapping[str, Any], ...] = ({"percentile": 20}, {"percentile": 3})
+TRIED = 1 + len(DECODING) + len(SUMMARY)
 MOST_PROBLEMS = 10
 LEAST_SECONDS, MOST_SECONDS = 1.0, 20.0
 """For each problem."""
@@ -64,7 +62,7 @@ class Tuner:
         self.say(f"search settings: {TRIED} on {len(rows)} problems, up to {format_duration(each)} each")
         best, number = SearchChoice(), 0
         score = self.score(model, best, number, rows, each)
-        for group in (DECODING, EXPANSION):
+        for group in (DECODING, SUMMARY):
             for change in group:
                 number += 1
                 if clock.spent > end:

@@ -29,9 +29,9 @@ PROFILES: dict[str, dict[str, Any]] = {
         "shortcut": True,
         "eliminate": True,
         # On a CPU asking the heuristic about every child costs more than it brings: expand only where the policy is
-        # very unsure, and never hundreds of children.
+        # very unsure, and never dozens of children.
         "confidence": 0.05,
-        "most_children": 64,
+        "most_children": 16,
         # A plan of hundreds of steps gets shorter only by a row of rollouts, each where the last one ended.
         "follow": True,
         # The least percentiles of a small heuristic are noise on large problems; of a good one the median is the best

@@ -1,4 +1,4 @@
-"""The models that come with the package: found by the content of a domain, small, and with the story of their making."""
+"""The models that come with the package: found by the content of a domain, small, with their recipes."""
 
 from pathlib import Path
 

@@ -99,7 +99,9 @@ def test_the_cpu_experiments_are_on_the_papers_ranges_with_seeds_that_nothing_wa
     for run in config.runs:
         profiles.setdefault(run.method, set()).add(run.profile)
     assert all(profiles[method] == {"paper", "extended"} for method in METHODS)
-    assert {run.label for run in config.runs} >= set(ABLATIONS)
+    more = read_config(CONFIGS / "cpu" / "main-more.toml")
+    assert [source for source in more.problems if source.set == "main"] == list(config.problems)
+    assert {run.label for run in (*config.runs, *more.runs)} >= set(ABLATIONS)
 
 
 def test_limits_are_read_as_the_command_line_reads_them(tmp_path: Path) -> None:

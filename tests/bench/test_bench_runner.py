@@ -84,6 +84,32 @@ def test_what_a_child_leaves_behind_in_its_group_is_killed(cores: list[Core]) ->
     wait_until_gone(int(text))
 
 
+LEAVES_A_BUSY_PROCESS = """
+import subprocess, sys, time
+busy = "import time\\nwhile time.process_time() < 0.4: pass\\nprint('busy', flush=True)\\ntime.sleep(600)"
+left = subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE, start_new_session=True)
+left.stdout.readline()
+print(left.pid)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody adopts processes")
+def test_what_a_child_leaves_behind_outside_its_group_is_killed_and_its_time_counts(cores: list[Core]) -> None:
+    ended, text = run_one(cores, LEAVES_A_BUSY_PROCESS)
+    assert (ended.exit_code, ended.killed) == (0, False)
+    assert not psutil.pid_exists(int(text))  # collected, too
+    assert ended.cpu_seconds > 0.4
+
+
+def test_the_end_of_a_child_does_not_end_another_on_its_core(cores: list[Core]) -> None:
+    """Two children on the same core: the end of one must not end the other."""
+    slow = "import time; time.sleep(1.0); print('whole')"
+    doubled = [*cores, second(cores[0])]
+    texts = [(each.folder / "stdout").read_text() for each in run_jobs([job("print('short')"), job(slow)], doubled)]
+    release(doubled[1:])
+    assert texts == ["short\n", "whole\n"]
+
+
 def test_a_leak_is_stopped_at_the_memory_bound(cores: list[Core]) -> None:
     leak = BenchJob("leak", (sys.executable, "-c", "x = bytearray(4 << 30)"), 30.0, 1 << 28, {"kind": "run"}, ())
     [(code, words)] = [(ended.exit_code, ended.last_error_line()) for ended in run_jobs([leak], cores)]

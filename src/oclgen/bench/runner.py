@@ -2,7 +2,7 @@
 
 A core belongs to one benchmark of the machine at a time: the benchmark and its children hold a lock. Children are
 pinned to their cores (one, unless the job asks for more) and die with this process. A child that is still running a
-little after its limit is killed with its process group.
+little after its limit is killed with its process group, and whatever a child leaves behind is killed, too.
 """
 
 import os
@@ -12,13 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from oclgen.bench import machine
 from oclgen.bench.jobs import BenchJob
+from oclgen.bench.orphans import adopting, collect, orphans_on
 from oclgen.errors import InputError
 from oclgen.support.files import try_lock
 from oclgen.support.processes import die_with_parent
@@ -27,6 +28,8 @@ POLL_SECONDS = 0.02
 THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 MAX_LOST_SHARE = 0.02
 """A run that loses more of its time to other processes is marked as disturbed."""
+ORPHAN_SECONDS = 10.0
+"""At most, for what a child left behind to be gone."""
 CLOCK_SECONDS = 0.02
 """Error of the core's busy time: two readings of a clock that ticks every 10 ms."""
 
@@ -80,29 +83,54 @@ class RunningChild:
     started: float
     busy_before: float | None
     killed: bool = False
+    ended: float | None = None
+    cpu_seconds: float = 0.0
+    peak_memory_kb: int = 0
 
-    def poll(self) -> FinishedChild | None:
-        """The finished child, or None while it runs; kills it when it is overdue."""
+    def poll(self, children: Iterable[int]) -> FinishedChild | None:
+        """The finished child, or None while it or what it left behind runs. `children` are the processes of all
+        running children."""
+        if not self.has_ended() or not self.has_left_nothing(children):
+            return None
+        assert self.ended is not None and self.process.returncode is not None
+        return FinishedChild(
+            self.job,
+            Path(self.folder.name),
+            self.process.returncode,
+            self.killed,
+            self.ended - self.started,
+            self.cpu_seconds,
+            self.peak_memory_kb,
+            self.others_seconds(self.cpu_seconds),
+        )
+
+    def has_ended(self) -> bool:
+        """Whether the process itself is gone; kills it when it is overdue."""
+        if self.ended is not None:
+            return True
         pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
         now = time.monotonic()
         if pid == 0:
             if not self.killed and now - self.started > self.job.seconds + grace(self.job.seconds):
                 self.killed = True
                 self.kill()
-            return None
+            return False
         self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.ended = now
+        self.cpu_seconds = usage.ru_utime + usage.ru_stime
+        self.peak_memory_kb = usage.ru_maxrss // (1024 if sys.platform == "darwin" else 1)
         self.kill()  # whatever the child left behind in its group
-        cpu_seconds = usage.ru_utime + usage.ru_stime
-        return FinishedChild(
-            self.job,
-            Path(self.folder.name),
-            self.process.returncode,
-            self.killed,
-            now - self.started,
-            cpu_seconds,
-            usage.ru_maxrss // (1024 if sys.platform == "darwin" else 1),
-            self.others_seconds(cpu_seconds),
-        )
+        return True
+
+    def has_left_nothing(self, children: Iterable[int]) -> bool:
+        """Whether no process of the child is left on its cores; kills and counts those that are."""
+        assert self.ended is not None
+        gone = True
+        for pid in orphans_on({core.number for core in self.cores}, children):
+            seconds = collect(pid)
+            self.cpu_seconds += seconds or 0.0
+            gone = gone and seconds is not None
+        return gone or time.monotonic() - self.ended > ORPHAN_SECONDS
 
     def others_seconds(self, cpu_seconds: float) -> float | None:
         """The busy time of the cores since the child started that was not the child's own."""
@@ -165,25 +193,26 @@ def run_jobs(
     waiting = list(reversed(jobs))
     idle = list(cores)
     running: list[RunningChild] = []
-    try:
-        while waiting or running:
-            while waiting and waiting[-1].cores <= len(idle):
-                job = waiting.pop()
-                job = job if prepared is None else prepared(job)
-                running.append(start(job, idle[: job.cores]))
-                del idle[: job.cores]
-            for child in list(running):
-                finished = child.poll()
-                if finished is not None:
-                    running.remove(child)
-                    idle += child.cores
-                    with child.folder:
-                        yield finished
-            if running:
-                time.sleep(POLL_SECONDS)
-    finally:
-        for child in running:
-            child.abandon()
+    with adopting():
+        try:
+            while waiting or running:
+                while waiting and waiting[-1].cores <= len(idle):
+                    job = waiting.pop()
+                    job = job if prepared is None else prepared(job)
+                    running.append(start(job, idle[: job.cores]))
+                    del idle[: job.cores]
+                for child in list(running):
+                    finished = child.poll([each.process.pid for each in running])
+                    if finished is not None:
+                        running.remove(child)
+                        idle += child.cores
+                        with child.folder:
+                            yield finished
+                if running:
+                    time.sleep(POLL_SECONDS)
+        finally:
+            for child in running:
+                child.abandon()
 
 
 def check_cores(jobs: Sequence[BenchJob], cores: int) -> None:

@@ -12,20 +12,17 @@ from oclgen.data import dataset
 from oclgen.data.dataset import DEAD_END, Row
 from oclgen.data.dead_ends import LEAST_COST
 from oclgen.data.off_plan import ID_STEP, off_plan_row
-from oclgen.improve.searching import Searched
-from oclgen.model_folders import PRETRAINED
 from oclgen.pddl import task
 from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.reading.problem import read_problem
-from oclgen.pipeline import loops, off_plan, tuning
+from oclgen.pipeline import off_plan, tuning
 from oclgen.pipeline.clock import Clock
-from oclgen.pipeline.evaluation import ROLLOUTS, EvaluationJob, EvaluationResult, longest, sure_rollouts
+from oclgen.pipeline.evaluation import EvaluationJob, EvaluationResult
 from oclgen.pipeline.gathering import Plans, divide, store_examples
 from oclgen.pipeline.installing import SearchChoice, install, set_choice
 from oclgen.pipeline.loops import Improver
 from oclgen.pipeline.off_plan import OffPlanStage, problem_of, states_each
-from oclgen.pipeline.source import Say
 from oclgen.pipeline.tuning import Tuner
 from oclgen.support.files import write_json
 from tests.data.toy_data import make_dataset
@@ -203,17 +200,6 @@ def test_chosen_settings_replace_ours_but_never_the_users(tmp_path: Path) -> Non
     assert (out / "solve.toml").read_text() == "samples = 3\n"
 
 
-def improver(plans: Plans, work: Path, say: Say = lambda _: None) -> Improver:
-    return Improver(work, plans, Clock(work / "clock.json", 600.0), 1, 0, say)
-
-
-def finished_loop(work: Path, number: int, **outcome: Any) -> Path:
-    folder = work / f"loop-{number}"
-    folder.mkdir()
-    write_json(folder / "outcome.json", {"kept": True, "all_solved": True, **outcome})
-    return folder
-
-
 @pytest.mark.parametrize(
     ("kept", "all_solved", "ends"),
     [
@@ -228,76 +214,24 @@ def test_loops_end_early_when_all_is_solved_and_two_brought_nothing(
     plans: Plans, tmp_path: Path, kept: list[bool], all_solved: bool, ends: bool
 ) -> None:
     for number, each in enumerate(kept, 1):
-        finished_loop(tmp_path, number, kept=each, all_solved=all_solved)
+        (tmp_path / f"loop-{number}").mkdir()
+        outcome = json.dumps({"kept": each, "all_solved": all_solved})
+        (tmp_path / f"loop-{number}" / "outcome.json").write_text(outcome)
     said: list[str] = []
-    assert improver(plans, tmp_path, said.append).settled() is ends
+    improver = Improver(tmp_path, plans, Clock(tmp_path / "clock.json", 600.0), 1, 0, said.append)
+    assert improver.settled() is ends
     assert len(said) == ends
-
-
-def choice_of(row: Row, length: int) -> str:
-    return (
-        json.dumps(asdict(EvaluationResult(row.id, "oclgen", length, row.length, length, f"plan of {length}"))) + "\n"
-    )
 
 
 def test_loops_are_validated_on_the_best_plans_that_any_model_found(plans: Plans, tmp_path: Path) -> None:
     [row] = plans.validation()
-    assert list(improver(plans, tmp_path).validation()) == [row]
-    (tmp_path / "choice-0.jsonl").write_text(choice_of(row, row.length - 1))
-    (finished_loop(tmp_path, 1) / "choice.jsonl").write_text(choice_of(row, row.length + 1))
-    best = replace(row, length=row.length - 1, plan=f"plan of {row.length - 1}")
-    assert list(improver(plans, tmp_path).validation()) == [best]
-
-
-def test_of_plans_of_the_same_length_the_newest_validates(plans: Plans, tmp_path: Path) -> None:
-    [row] = plans.validation()
-    for number in range(1, 11):
-        length = row.length + (number < 10)  # the tenth loop comes after the second
-        (finished_loop(tmp_path, number) / "choice.jsonl").write_text(choice_of(row, length))
-    assert list(improver(plans, tmp_path).validation()) == [replace(row, plan=f"plan of {row.length}")]
-
-
-@pytest.mark.parametrize(
-    ("length", "first", "sure", "kept"),
-    [(9, 13, 0, True), (10, 11, 0, True), (10, 12, 6, True), (10, 12, 5, False), (10, 13, 9, False), (11, 9, 9, False)],
-)
-def test_a_loop_is_kept_if_plans_are_shorter_or_rollouts_surer(
-    plans: Plans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int, first: int, sure: int, kept: bool
-) -> None:
-    def found(path: Path, jobs: list[EvaluationJob], *_: object) -> list[EvaluationResult]:
-        last, began = (length, first) if path.parent.name == "loop-1" else (10, 12)
-        return [EvaluationResult(job.row.id, job.method, last, 10, began) for job in jobs]
-
-    monkeypatch.setattr(loops, "evaluate", found)
-    monkeypatch.setattr(loops, "sure_rollouts", lambda model, *_: sure if model.parent.name == "loop-1" else 5)
-    work = tmp_path / "work"
-    (work / "loop-1").mkdir(parents=True)
-    own = improver(plans, work)
-    own.choose(1, 10.0)
-    assert own.outcomes()[0]["kept"] is kept
-    assert own.current() == (work / "loop-1" if kept else work) / "model"
-
-
-def test_single_rollouts_of_a_good_model_reach_the_goal_and_none_does_without_time(plans: Plans) -> None:
-    rows = longest(plans.rows("train"))[:2]
-    model, text = PRETRAINED / "blocksworld", plans.data.domain_text
-    assert sure_rollouts(model, text, rows, 600.0, 1) > ROLLOUTS
-    assert sure_rollouts(model, text, rows, 0.0, 1) == 0
-
-
-def test_a_teachers_states_stay_only_where_no_search_was_as_good(plans: Plans, tmp_path: Path) -> None:
-    equal, worse, *_ = rows = plans.rows("train")
-    beside = [off_plan_row(row, 1, plans.data.domain_text, row.problem, parse_plan(row.plan, "")) for row in rows]
-    dead = replace(beside[0], id=beside[0].id + ID_STEP, outcome=DEAD_END)
-    written(tmp_path / "off_plan", plans.data.domain_text, [*beside, dead])
-    searches = [Searched(row.id, row.name, "train", row.length, row.length, row.plan, "time", 1.0, 0) for row in rows]
-    searches[1] = replace(searches[1], length=worse.length + 1)
+    improver = Improver(tmp_path, plans, Clock(tmp_path / "clock.json", 600.0), 1, 0, lambda _: None)
+    assert list(improver.validation()) == [row]
     (tmp_path / "loop-1").mkdir()
-    lines = (json.dumps(asdict(search)) for search in searches)
-    (tmp_path / "loop-1" / "searches.jsonl").write_text("\n".join(lines) + "\n")
-    taught = [row for row in improver(plans, tmp_path).examples(1) if row.outcome in ("detour", DEAD_END)]
-    assert [problem_of(row) for row in taught] == [worse.id, equal.id]
-    assert [row.outcome for row in taught] == ["detour", DEAD_END]
+    for name, length in (("choice-0", row.length - 1), ("loop-1/choice", row.length + 1)):
+        result = EvaluationResult(row.id, "oclgen", length, row.length, length, f"plan of {length}")
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(asdict(result)) + "\n")
+    assert list(improver.validation()) == [replace(row, length=row.length - 1, plan=f"plan of {row.length - 1}")]
 
 
 def test_unsolvable_problems_are_no_failures_and_one_in_five_hard_ones_only_chooses(tmp_path: Path) -> None:
@@ -319,4 +253,5 @@ def test_unsolvable_problems_are_no_failures_and_one_in_five_hard_ones_only_choo
     assert [row.id for row in plans.failed()] == list(range(101, 108))  # 100 has no plan, so nobody failed on it
     assert [row.id for row in plans.hard()] == [101, 102, 103, 104, 106, 107]
     assert [row.id for row in plans.choosing()] == [plans.validation()[0].id, 105]
-    assert list(improver(plans, tmp_path).validation()) == plans.validation()
+    improver = Improver(tmp_path, plans, Clock(tmp_path / "clock.json", 600.0), 1, 0, lambda _: None)
+    assert list(improver.validation()) == plans.validation()

@@ -16,10 +16,6 @@ from oclgen.support.progress import Progress
 
 POLICY, SEARCH = METHODS = ("best-of-n", "oclgen")
 MEMORY_LIMIT = 4 << 30
-MOST_CHOOSING = 10
-"""Problems that choose among settings, and among models that do the same otherwise."""
-ROLLOUTS = 10
-"""Single rollouts for each of them, in the time of one search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,43 +87,6 @@ def evaluate(
             progress.show(len(done), progress_note(workers))
     progress.close()
     return done
-
-
-def longest(rows: Sequence[Row]) -> list[Row]:
-    """The problems with the longest plans, and those that have none."""
-    return sorted(rows, key=lambda row: (-row.length, row.id))[:MOST_CHOOSING]
-
-
-@dataclass(frozen=True, slots=True)
-class RolloutJob:
-    model: Path
-    domain_text: str
-    row: Row
-    seconds: float
-    seed: int
-
-
-def reaches_goal(job: RolloutJob) -> bool:
-    """Whether one rollout of the policy, chained, ends in a goal."""
-    attempt = Attempt(
-        job.domain_text,
-        job.row.problem,
-        POLICY,
-        job.model,
-        settings={"samples": 1},
-        seconds=job.seconds,
-        iterations=1,
-        memory_bytes=MEMORY_LIMIT,
-        seed=job.seed,
-    )
-    result = run_attempt(attempt)
-    return result is not None and result.plan is not None
-
-
-def sure_rollouts(model: Path, domain_text: str, rows: Sequence[Row], seconds: float, workers: Workers) -> int:
-    """How many of `ROLLOUTS` rollouts from each problem reach the goal, in `seconds` a problem."""
-    jobs = [RolloutJob(model, domain_text, row, seconds / ROLLOUTS, seed) for row in rows for seed in range(ROLLOUTS)]
-    return sum(run_unordered(reaches_goal, jobs, workers))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Loops of self-improvement while there is time: search the training problems, learn from what is found, keep the new
-model only if it is better on problems that it has not learned from. Where its plans are as long as before, it is better
-if it is surer: if more single rollouts reach the goal. That is what carries over to larger problems.
+model only if it is better on problems that it has not learned from.
 
     WORK/loop-1/plan.json       its share of the time
         searches.jsonl          one line per finished search
@@ -25,16 +24,7 @@ from oclgen.improve.training_data import best_searches, example_rows, store
 from oclgen.learn.settings import read_settings
 from oclgen.learn.train import train
 from oclgen.pipeline.clock import LEAST_LOOP, Clock
-from oclgen.pipeline.evaluation import (
-    ROLLOUTS,
-    SEARCH,
-    EvaluationJob,
-    EvaluationResult,
-    Score,
-    evaluate,
-    longest,
-    sure_rollouts,
-)
+from oclgen.pipeline.evaluation import SEARCH, EvaluationJob, EvaluationResult, Score, evaluate
 from oclgen.pipeline.gathering import NO_PLAN, Plans, training_rows
 from oclgen.pipeline.installing import SearchChoice, make_model
 from oclgen.pipeline.off_plan import problem_of
@@ -174,25 +164,23 @@ class Improver:
 
     def examples(self, number: int) -> Iterator[Row]:
         """Each training problem with the best plan known, and what the searches found beside it. The teacher's plans
-        from states beside its own stay only where no search has found one as short: elsewhere they are too long, or
-        say nothing about which of the shortest plans the model itself would find."""
+        from states beside its own stay only where its plan is still the best: elsewhere they are too long."""
         rows: Mapping[int, Row] = {row.id: row for row in self.problems(number)}
         best = best_searches(each for past in range(1, number + 1) for each in self.searches(past))
         found = (row for row in example_rows(best, rows, SEARCH) if row.length < NO_PLAN)
         yield from found
         yield from (row for row in rows.values() if row.id not in best and row.length < NO_PLAN)
-        own = {each.problem for each in best.values() if each.solved and each.length <= each.known}
-        yield from (row for row in self.plans.off_plan() if row.outcome == DEAD_END or problem_of(row) not in own)
+        better = {each.problem for each in best.values() if each.solved and each.length < each.known}
+        yield from (row for row in self.plans.off_plan() if row.outcome == DEAD_END or problem_of(row) not in better)
 
     def validation(self) -> Iterator[Row]:
-        """The problems that choose, with the best plans that any model found, the newest of equal ones: a teacher's
-        plans would prefer the checkpoints that have learned least."""
+        """The problems that choose, with the best plans that any model found: a teacher's longer ones would prefer the
+        checkpoints that have learned least."""
         best = {row.id: row for row in self.plans.choosing()}
-        loops = (self.folder(number) / "choice.jsonl" for number in range(1, len(self.outcomes()) + 1))
-        for path in (self.work / "choice-0.jsonl", *loops):
+        for path in (self.work / "choice-0.jsonl", *sorted(self.work.glob("loop-*/choice.jsonl"))):
             for found in (EvaluationResult(**line) for line in read_json_lines(path)):
                 row = best[found.problem]
-                if found.length is not None and found.length <= row.length:
+                if found.length is not None and found.length < row.length:
                     best[row.id] = replace(row, plan=found.plan, length=found.length)
         yield from (row for row in best.values() if row.length < NO_PLAN)
 
@@ -208,10 +196,9 @@ class Improver:
 
     def choose(self, number: int, seconds: float) -> None:
         """Keep the candidate if it is better than the model before."""
-        model = self.folder(number) / "model"
         before = self.current_score(seconds)
-        after = self.score(model, self.folder(number) / "choice.jsonl", seconds / 2)
-        better = after.better_than(before) or (not before.better_than(after) and self.surer(number, model))
+        after = self.score(self.folder(number) / "model", self.folder(number) / "choice.jsonl", seconds / 2)
+        better = after.better_than(before)
         problems = len(self.plans.choosing())
         outcome = {
             "kept": better,
@@ -222,13 +209,6 @@ class Improver:
         write_json(self.folder(number) / "outcome.json", outcome)
         self.say(f"loop {number}: {outcome['after']} (before: {outcome['before']}): {'kept' if better else 'not kept'}")
 
-    def surer(self, number: int, model: Path) -> bool:
-        """Whether more single rollouts of a model than of the current one reach the goal."""
-        rows, text, each = longest(self.plans.choosing()), self.plans.data.domain_text, self.choice_seconds()
-        own, its = (sure_rollouts(each_model, text, rows, each, self.workers) for each_model in (model, self.current()))
-        self.say(f"loop {number}: {own} of {ROLLOUTS * len(rows)} single rollouts reach the goal (before: {its})")
-        return own > its
-
     def current_score(self, seconds: float) -> Score:
         kept = [past for past, outcome in enumerate(self.outcomes(), 1) if outcome["kept"]]
         path = self.folder(kept[-1]) / "choice.jsonl" if kept else self.work / "choice-0.jsonl"
@@ -237,12 +217,10 @@ class Improver:
     def score(self, model: Path, path: Path, seconds: float) -> Score:
         """The same seconds for each problem in all loops, so that scores can be compared."""
         rows = self.plans.choosing()
-        if not (limits := self.work / "choice.json").exists():
+        limits = self.work / "choice.json"
+        if not limits.exists():
             limit = min(MOST_SECONDS, max(LEAST_SECONDS, seconds * worker_count(self.workers) / len(rows)))
             write_json(limits, {"seconds": round(limit, 2)})
-        each = self.choice_seconds()
+        each = float(read_json(limits)["seconds"])
         jobs = [EvaluationJob(model, self.plans.data.domain_text, row, SEARCH, each, self.seed) for row in rows]
         return Score.of(evaluate(path, jobs, self.workers, lambda: False))
-
-    def choice_seconds(self) -> float:
-        return float(read_json(self.work / "choice.json")["seconds"])

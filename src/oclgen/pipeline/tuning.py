@@ -16,7 +16,7 @@ from typing import Any
 
 from oclgen.data.dataset import Row
 from oclgen.pipeline.clock import Clock
-from oclgen.pipeline.evaluation import SEARCH, EvaluationJob, Score, evaluate, longest
+from oclgen.pipeline.evaluation import SEARCH, EvaluationJob, Score, evaluate
 from oclgen.pipeline.gathering import Plans
 from oclgen.pipeline.installing import SearchChoice
 from oclgen.pipeline.source import Say
@@ -27,6 +27,7 @@ from oclgen.support.settings import format_duration
 DECODING: tuple[Mapping[str, Any], ...] = ({"decoding": "applicable"},)
 SUMMARY: tuple[Mapping[str, Any], ...] = ({"percentile": 20}, {"percentile": 3})
 TRIED = 1 + len(DECODING) + len(SUMMARY)
+MOST_PROBLEMS = 10
 LEAST_SECONDS, MOST_SECONDS = 1.0, 20.0
 """For each problem."""
 CLEARLY = 0.99
@@ -49,9 +50,13 @@ class Tuner:
         path = self.work / "settings.json"
         return SearchChoice(**read_json(path)) if path.exists() else None
 
+    def problems(self) -> list[Row]:
+        """Of those that choose among models the longest, and those that have no plan before them."""
+        return sorted(self.plans.choosing(), key=lambda row: (-row.length, row.id))[:MOST_PROBLEMS]
+
     def choose(self, model: Path, clock: Clock, seconds: float) -> SearchChoice:
         """Try the settings, or the rest of them; they are the same after an interruption."""
-        rows = longest(self.plans.choosing())
+        rows = self.problems()
         each = self.seconds_each(seconds, len(rows))
         end = clock.spent + 2 * seconds  # a machine much slower than planned tries fewer
         self.say(f"search settings: {TRIED} on {len(rows)} problems, up to {format_duration(each)} each")

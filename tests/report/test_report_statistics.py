@@ -100,17 +100,37 @@ def test_ipc_scores() -> None:
 
 def test_curves_step_where_the_traces_do() -> None:
     grid = np.asarray([0.5, 1.0, 2.0, 4.0])
-    traces = [[(1.0, 20), (4.0, 10)], [(2.0, 40)], []]
-    lengths = length_over_time(traces, grid)
+    problems: list[list[list[tuple[float, int]]]] = [[[(1.0, 20), (4.0, 10)]], [[(2.0, 40)]], [[]]]
+    lengths = length_over_time(problems, grid)
     np.testing.assert_allclose(lengths.middle, [np.nan, 20, 30, 25])
-    completion = completion_over_time(traces, grid)
+    completion = completion_over_time(problems, grid)
     np.testing.assert_allclose(completion.middle, [0, 1 / 3, 2 / 3, 2 / 3])
-    quality = quality_over_time(traces, [10, 40, 5], grid)
+    quality = quality_over_time(problems, [10, 40, 5], grid)
     np.testing.assert_allclose(quality.middle, [0, 0.5 / 3, 1.5 / 3, 2 / 3])
 
 
+def test_seeds_of_a_problem_are_averaged_before_problems_are() -> None:
+    grid = np.asarray([0.5, 1.0, 4.0])
+    problems: list[list[list[tuple[float, int]]]] = [[[(1.0, 20)], [(4.0, 10)], []], [[(1.0, 40)]]]
+    np.testing.assert_allclose(length_over_time(problems, grid).middle, [np.nan, 30, 27.5])
+    np.testing.assert_allclose(completion_over_time(problems, grid).middle, [0, 2 / 3, 5 / 6])
+    np.testing.assert_allclose(quality_over_time(problems, [10, 40], grid).middle, [0, (0.5 / 3 + 1) / 2, 0.75])
+
+
+def test_more_seeds_with_the_same_results_make_no_band_narrower() -> None:
+    grid = np.asarray([1.0])
+    once: list[list[list[tuple[float, int]]]] = [[[(0.1, 10)]], [[(0.1, 14)]], [[(0.1, 18)]], [[]]]
+    thrice = [traces * 3 for traces in once]
+    for first, second in (
+        (length_over_time(once, grid), length_over_time(thrice, grid)),
+        (completion_over_time(once, grid), completion_over_time(thrice, grid)),
+        (quality_over_time(once, [9] * 4, grid), quality_over_time(thrice, [9] * 4, grid)),
+    ):
+        assert (first.low[0], first.high[0]) == (pytest.approx(second.low[0]), pytest.approx(second.high[0]))
+
+
 def test_bands_are_1_96_standard_errors_wide() -> None:
-    band = length_over_time([[(0.1, 10)], [(0.1, 14)], [(0.1, 18)]], np.asarray([1.0]))
+    band = length_over_time([[[(0.1, 10)]], [[(0.1, 14)]], [[(0.1, 18)]]], np.asarray([1.0]))
     expected = 1.959964 * stats.sem([10, 14, 18])
     assert band.high[0] - band.middle[0] == pytest.approx(expected, rel=1e-6)
     assert band.middle[0] - band.low[0] == pytest.approx(expected, rel=1e-6)

@@ -141,10 +141,10 @@ def run_text(run: RunRecord) -> str:
 
 def facts(evaluation: Evaluation) -> list[tuple[str, str]]:
     outcomes = Counter(run.outcome for run in evaluation.runs)
-    seconds = sum(run.seconds or 0.0 for run in evaluation.runs)
+    hours = sum((run.seconds or 0.0) * (run.cores or 1) for run in evaluation.runs) / 3600
     listed = ", ".join(f"{outcomes[name]} {name}" for name in ("solved", "unsolved", "broken"))
     return [
-        ("Runs", f"{len(evaluation.runs)} ({listed}), {seconds / 3600:.1f} h on one core each"),
+        ("Runs", f"{len(evaluation.runs)} ({listed}), {hours:.1f} core hours"),
         ("Proven optima", str(len(evaluation.optima))),
         ("Heuristic estimates", str(len(evaluation.estimates))),
         ("Machine", joined(run.machine for run in evaluation.runs)),

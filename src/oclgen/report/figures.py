@@ -18,9 +18,9 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from oclgen.bench.record import CurveRecord, EstimateRecord, RunRecord, Trace
+from oclgen.bench.record import CurveRecord, EstimateRecord, Trace
 from oclgen.classical.planners import OPTIMAL, PLANNERS
-from oclgen.report.evaluation import MAIN, TEACHER, Evaluation
+from oclgen.report.evaluation import MAIN, TEACHER, Evaluation, Result
 from oclgen.report.paper import PAPER
 from oclgen.report.statistics import (
     Array,
@@ -118,7 +118,7 @@ def length_picture(evaluation: Evaluation) -> Picture | Absent:
         "Mean length of the plans known at each second, over the problems solved by then, with 95 % confidence bands. "
         "Early means rise as harder problems come in.",
         "mean length",
-        lambda runs, grid: length_over_time(traces(runs), grid),
+        lambda problems, grid: length_over_time(traces(problems), grid),
     )
 
 
@@ -129,14 +129,14 @@ def completion_picture(evaluation: Evaluation) -> Picture | Absent:
         "Completion over time",
         "Share of problems solved at each second, with 95 % confidence bands.",
         "solved",
-        lambda runs, grid: completion_over_time(traces(runs), grid),
+        lambda problems, grid: completion_over_time(traces(problems), grid),
     )
 
 
 def quality_picture(evaluation: Evaluation) -> Picture | Absent:
-    def quality(runs: Sequence[RunRecord], grid: Array) -> Band:
-        best = [evaluation.best_known.get(run.fingerprint, 0) for run in runs]
-        return quality_over_time(traces(runs), best, grid)
+    def quality(problems: Sequence[Result], grid: Array) -> Band:
+        best = [evaluation.best_known.get(problem.fingerprint, 0) for problem in problems]
+        return quality_over_time(traces(problems), best, grid)
 
     return over_time(
         evaluation,
@@ -149,9 +149,9 @@ def quality_picture(evaluation: Evaluation) -> Picture | Absent:
     )
 
 
-def traces(runs: Sequence[RunRecord]) -> list[Trace]:
-    """A broken run counts as unsolved, whatever plans it found."""
-    return [run.trace if run.outcome == "solved" else () for run in runs]
+def traces(problems: Sequence[Result]) -> list[list[Trace]]:
+    """For each problem those of its seeds. A broken run counts as unsolved, whatever plans it found."""
+    return [[run.trace if run.outcome == "solved" else () for run in problem.runs] for problem in problems]
 
 
 def over_time(
@@ -160,7 +160,7 @@ def over_time(
     title: str,
     caption: str,
     axis: str,
-    curve: Callable[[Sequence[RunRecord], Array], Band],
+    curve: Callable[[Sequence[Result], Array], Band],
 ) -> Picture | Absent:
     """One panel per domain, one curve per method, read off the method's longest runs."""
     domains = evaluation.domains(MAIN)
@@ -173,7 +173,8 @@ def over_time(
             for index, label in enumerate(labels):
                 variant = evaluation.longest(MAIN, domain, label)
                 if variant is not None:
-                    band = curve(evaluation.runs_of(MAIN, domain, variant), time_grid(variant.limit))
+                    problems = list(evaluation.results(MAIN, domain, variant).values())
+                    band = curve(problems, time_grid(variant.limit))
                     draw_band(ax, band, PAPER.name(label), COLOURS[index % len(COLOURS)], label in PLANNERS)
             seconds = 0.1, max((e.limit for e in variants if e.label != TEACHER), default=variants[0].limit)
             ax.set(title=PAPER.name(domain), xscale="log", xlabel="seconds", ylabel=axis, xlim=seconds)

@@ -15,6 +15,8 @@ from scipy import stats
 from oclgen.bench.record import Trace
 
 Array = NDArray[np.float64]
+Problems = Sequence[Sequence[Trace]]
+"""For each problem the traces of its seeds: problems weigh the same whatever the number of seeds."""
 
 CONFIDENCE_Z = 1.959963984540054
 """Two-sided 95 % of the normal distribution."""
@@ -127,7 +129,7 @@ def time_grid(limit: float, points: int = 160) -> Array:
 
 
 def values_over_time(traces: Sequence[Trace], grid: Array) -> Array:
-    """[problem, second] -> best length known, NaN before the first plan."""
+    """[trace, second] -> best length known, NaN before the first plan."""
     values = np.full((len(traces), len(grid)), np.nan)
     for row, trace in zip(values, traces, strict=True):
         for when, length in trace:
@@ -135,24 +137,39 @@ def values_over_time(traces: Sequence[Trace], grid: Array) -> Array:
     return values
 
 
-def length_over_time(traces: Sequence[Trace], grid: Array) -> Band:
+def length_over_time(problems: Problems, grid: Array) -> Band:
     """Mean length over the problems solved by then (the paper's figure; early on these are the easy ones)."""
-    return band_of_means(values_over_time(traces, grid), grid)
+    lengths = (values_over_time(traces, grid) for traces in problems)
+    return band_of_means(rows([known_mean(values) for values in lengths], grid), grid)
 
 
-def quality_over_time(traces: Sequence[Trace], best: Sequence[float], grid: Array) -> Band:
+def quality_over_time(problems: Problems, best: Sequence[float], grid: Array) -> Band:
     """Mean C*/C over all problems, where an unsolved problem counts 0: no method gains by skipping problems."""
-    lengths = values_over_time(traces, grid)
-    reference = np.asarray(best, dtype=float)[:, None]
-    scores = np.where(lengths == 0, 1.0, reference / np.where(lengths == 0, 1.0, lengths))
-    return band_of_means(np.nan_to_num(scores, nan=0.0), grid)
+    scores = []
+    for traces, reference in zip(problems, best, strict=True):
+        lengths = values_over_time(traces, grid)
+        found = np.where(lengths == 0, 1.0, reference / np.where(lengths == 0, 1.0, lengths))
+        scores.append(np.nan_to_num(found, nan=0.0).mean(axis=0))
+    return band_of_means(rows(scores, grid), grid)
 
 
-def completion_over_time(traces: Sequence[Trace], grid: Array) -> Band:
+def completion_over_time(problems: Problems, grid: Array) -> Band:
     """Share of problems solved by then, with Wilson intervals."""
-    firsts = np.asarray([trace[0][0] if trace else math.inf for trace in traces])
-    solved = (firsts[:, None] <= grid[None, :]).sum(axis=0)
-    return Band(grid, solved / max(len(traces), 1), *wilson(solved, len(traces)))
+    shares = [(~np.isnan(values_over_time(traces, grid))).mean(axis=0) for traces in problems]
+    solved = rows(shares, grid).sum(axis=0)
+    return Band(grid, solved / max(len(problems), 1), *wilson(solved, len(problems)))
+
+
+def rows(values: Sequence[Array], grid: Array) -> Array:
+    """[problem, second], also where there is no problem."""
+    return np.array(values, dtype=float).reshape(len(values), len(grid))
+
+
+def known_mean(values: Array) -> Array:
+    """Column means over the known values, NaN where none is known."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=0)
+    return np.where(count > 0, np.where(known, values, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
 
 
 def band_of_means(values: Array, grid: Array) -> Band:
@@ -160,7 +177,7 @@ def band_of_means(values: Array, grid: Array) -> Band:
     known = ~np.isnan(values)
     count = known.sum(axis=0)
     safe = np.maximum(count, 1)
-    mean = np.where(known, values, 0.0).sum(axis=0) / safe
+    mean = np.nan_to_num(known_mean(values), nan=0.0)
     squares = (np.where(known, values - mean, 0.0) ** 2).sum(axis=0)
     error = np.sqrt(squares / np.maximum(count - 1, 1) / safe)
     mean = np.where(count > 0, mean, np.nan)

@@ -35,7 +35,12 @@ def length_cell(results: Sequence[Result]) -> Cell:
 
 def optimal_cell(evaluation: Evaluation, results: Sequence[Result]) -> Cell:
     known = with_optimum(evaluation, results)
-    return of_cell(sum(result.length == evaluation.optima[result.fingerprint] for result in known), len(known))
+    return of_cell(sum(optimal_share(result, evaluation.optima[result.fingerprint]) for result in known), len(known))
+
+
+def optimal_share(result: Result, optimum: int) -> float:
+    """Of the runs with several seeds."""
+    return sum(run.outcome == "solved" and run.length == optimum for run in result.runs) / len(result.runs)
 
 
 def with_optimum(evaluation: Evaluation, results: Sequence[Result]) -> list[Result]:

@@ -125,5 +125,18 @@ def test_memory_of_states_begins_anew_when_it_is_full(monkeypatch: pytest.Monkey
     assert grammar.visit(task.initial_state) is not first
 
 
+def test_memory_of_states_begins_anew_when_their_actions_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oclgen.inference.rollout.MAX_CHOICES", 2)
+    task = roads_task((0, 1), (1, 2), (0, 3), (3, 9))
+    grammar = Grammar(task, {}, {}, lambda action: (1, 2))
+    first = grammar.visit(task.initial_state)
+    second = task.apply(task.initial_state, ("go", "p0", "p1"))
+    assert grammar.visit(second) is grammar.visit(second)
+    assert len(first.applicable) == 2 and first.choices  # now there are two actions
+    third = task.apply(task.initial_state, ("go", "p0", "p3"))
+    grammar.visit(third)
+    assert grammar.visit(task.initial_state) is not first
+
+
 def test_dead_tokens_are_not_offered() -> None:
     assert offered({1: {}, 2: DEAD, 3: {4: {}}}) == [1, 3]

@@ -143,6 +143,17 @@ def test_revive_opens_closed_nodes_that_are_not_expanded() -> None:
     assert [graph.is_revived(node) for node in range(4)] == [True, False, True, False]
 
 
+def test_a_revived_node_whose_actions_were_sampled_again_needs_no_more_samples() -> None:
+    graph, _ = chain_graph(2)
+    graph.close_expanded(1, complete=False)
+    assert graph.has_sampled(graph.state(1))
+    graph.extract(0)
+    graph.revive()
+    assert graph.is_revived(1) and not graph.has_sampled(graph.state(1))
+    graph.close_expanded(1, complete=False)
+    assert graph.has_sampled(graph.state(1)) and not graph.is_revived(1)
+
+
 def test_revive_leaves_nodes_closed_that_are_too_deep_for_a_shorter_plan() -> None:
     graph = SearchGraph(0, lambda state: state == 3, Counters())
     for state in range(1, 4):

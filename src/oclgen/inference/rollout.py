@@ -12,7 +12,9 @@ from typing import TypeAlias
 from oclgen.interfaces import Action, Rollout, State, Step, Task
 
 MAX_VISITED = 10_000
-"""States of a task that are remembered; when there are more, all are forgotten."""
+MAX_CHOICES = 500_000
+"""States of a task, and applicable actions in their tries, that are remembered; when there are more, all are
+forgotten."""
 Choices: TypeAlias = dict[int, "Choices"]
 """A trie of token sequences: which tokens may come next, and what may come after each."""
 DEAD: Choices = {-1: {}}
@@ -40,6 +42,13 @@ def closed(choices: Choices) -> bool:
     return all(following is DEAD for following in choices.values())
 
 
+@dataclass(slots=True)
+class Held:
+    """How many applicable actions are in the tries of the states that are remembered."""
+
+    actions: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Grammar:
     """How tokens read in one task: operators with their arities, objects; everything else ends a rollout."""
@@ -50,6 +59,7 @@ class Grammar:
     tokens: Callable[[Action], Sequence[int]]
     _visited: "dict[State, VisitedState]" = field(default_factory=dict)
     _actions: dict[tuple[int, ...], Action] = field(default_factory=dict)
+    held: Held = field(default_factory=Held)
 
     def action(self, tokens: tuple[int, ...]) -> Action:
         """The action of an operator's token and the tokens of its arguments."""
@@ -62,8 +72,9 @@ class Grammar:
     def visit(self, state: State) -> "VisitedState":
         known = self._visited.get(state)
         if known is None:
-            if len(self._visited) >= MAX_VISITED:
+            if len(self._visited) >= MAX_VISITED or self.held.actions >= MAX_CHOICES:
                 self._visited.clear()
+                self.held.actions = 0
             known = self._visited[state] = VisitedState(self, state)
         return known
 
@@ -100,6 +111,7 @@ class VisitedState:
         """The token sequences of the applicable actions."""
         if self._choices is None:
             self._choices = trie([self._grammar.tokens(action) for action in self.applicable])
+            self._grammar.held.actions += len(self.applicable)
         return self._choices
 
 

@@ -100,7 +100,7 @@ class SearchGraph:
         return bool(self._flags[node] & EVALUATED)
 
     def is_revived(self, node: int) -> bool:
-        """Whether the node was opened again by `revive`."""
+        """Whether `revive` has opened the node again and it has not been expanded since."""
         return bool(self._flags[node] & REVIVED)
 
     def transitions(self, node: int) -> Iterator[tuple[int, Action]]:
@@ -196,9 +196,9 @@ class SearchGraph:
             self._closed_unexpanded.append(node)
 
     def close_expanded(self, node: int, complete: bool) -> None:
-        """Close a node whose successors were added; `complete`: all of them."""
+        """Close a node whose successors were added; `complete`: all of them. It is revived no longer."""
         self._counters.expanded += 1
-        self._flags[node] |= EXPANDED if complete else SAMPLED
+        self._flags[node] = self._flags[node] & ~REVIVED | (EXPANDED if complete else SAMPLED)
         if node in self._open:
             self.close(node)
 

@@ -29,7 +29,11 @@ class Incumbent:
         self._eliminate = settings.eliminate
         self._shortcut = settings.shortcut
         task = context.task
-        self._known = KnownStates(task, graph) if isinstance(task, FactTask) and task.follows_facts else None
+        self._known = (
+            KnownStates(task, graph, context.budget.exhausted)
+            if isinstance(task, FactTask) and task.follows_facts
+            else None
+        )
 
     def improvements(self) -> Iterator[Plan]:
         """Yield the graph's best plan if it is shorter than the incumbent, and every shorter plan made from it.

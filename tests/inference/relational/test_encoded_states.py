@@ -63,6 +63,23 @@ def test_states_used_last_stay_within_the_bound(tmp_path: Path, monkeypatch: pyt
     assert sum(calls) == 3
 
 
+def test_what_rollouts_add_to_a_state_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, task, states = open_task(tmp_path)
+    kept = model.states(task)
+    before = [each.nbytes for each in kept.rows(states[:2])]
+    engine: Any = model.engine
+    engine.prepare(kept.rows(states[:2]))
+    after = [each.nbytes for each in kept.rows(states[:2])]
+    assert min(after) > max(before)
+    monkeypatch.setattr(encoded_states, "KEPT_BYTES", 2 * max(after))
+    calls = counted(model, monkeypatch)
+    kept.rows([states[2]])
+    engine.prepare(kept.rows([states[2]]))
+    kept.rows([states[2]])
+    kept.rows([states[0]])
+    assert sum(calls) == 2  # the third state, and the first one, which had to go
+
+
 def test_what_was_kept_is_what_would_be_computed(tmp_path: Path) -> None:
     model, task, states = open_task(tmp_path)
     one: Any = model.states(task).rows(states)

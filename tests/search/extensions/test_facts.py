@@ -93,6 +93,15 @@ def test_candidates_are_the_actions_to_known_states_and_goals(name: str) -> None
             assert list(known.candidates(state, task.applicable(state))) == wanted
 
 
+def test_no_states_are_read_when_the_time_is_up() -> None:
+    task = small_task("blocksworld", 3)
+    graph = SearchGraph(task.initial_state, task.is_goal, Counters())
+    action, *_ = task.applicable(task.initial_state)
+    graph.add(ROOT, action, task.apply(task.initial_state, action), 0.0, evaluated=False)
+    assert list(KnownStates(task, graph).candidates(task.initial_state, [action])) == [action]
+    assert not list(KnownStates(task, graph, lambda: True).candidates(task.initial_state, [action]))
+
+
 def leads_on(task: PddlTask, graph: SearchGraph, state: State, action: Action) -> bool:
     successor = task.apply(state, action)
     return successor != state and (graph.find(successor) is not None or task.is_goal(successor))

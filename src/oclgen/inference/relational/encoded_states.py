@@ -84,6 +84,7 @@ class EncodedStates:
         self._columns = AtomColumns(self.graph)
         self._kept: OrderedDict[State, tuple[EncodedState, int]] = OrderedDict()
         self._bytes = 0
+        self._handed: dict[State, None] = {}
         self._lock = Lock()
 
     def rows(self, states: Sequence[State]) -> list[EncodedState]:
@@ -91,6 +92,7 @@ class EncodedStates:
         task = self._task()
         assert task is not None
         with self._lock:
+            self._measure_again()
             found = {state: self._kept[state][0] for state in states if state in self._kept}
             missing = [state for state in dict.fromkeys(states) if state not in found]
             atoms = self._columns.batch([task.atoms(state) for state in missing]) if missing else None
@@ -99,13 +101,21 @@ class EncodedStates:
         with self._lock:
             for state in states:
                 self._keep(state, found[state])
+            self._handed.update(dict.fromkeys(states))
         return [found[state] for state in states]
 
     def tokens(self, action: Action) -> list[int]:
         return self.graph.tokens(action)
 
+    def _measure_again(self) -> None:
+        """The states that were handed out: rollouts have added what they share."""
+        for state in self._handed:
+            if state in self._kept:
+                self._keep(state, self._kept[state][0])
+        self._handed.clear()
+
     def _keep(self, state: State, rows: EncodedState) -> None:
-        """As the state used last. Its size is measured anew: rollouts add what they share."""
+        """As the state used last."""
         self._bytes -= self._kept.pop(state, (rows, 0))[1]
         self._kept[state] = rows, rows.nbytes
         self._bytes += rows.nbytes

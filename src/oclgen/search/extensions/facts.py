@@ -6,10 +6,13 @@ than a microsecond each.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from oclgen.interfaces import Action, Facts, FactTask, GroundAction, State
 from oclgen.search.graph import SearchGraph
+
+READ_AT_ONCE = 1000
+"""States whose facts are read between two looks at the limits, about 10 ms."""
 
 
 def reaches_goal(task: FactTask, state: State, actions: Sequence[Action]) -> bool:
@@ -36,8 +39,8 @@ def changes(ground: GroundAction, facts: Facts | set[int]) -> tuple[Facts, Facts
 class KnownStates:
     """The states of a search graph by a number each: the exclusive or of random numbers, one for each fact."""
 
-    def __init__(self, task: FactTask, graph: SearchGraph) -> None:
-        self._task, self._graph = task, graph
+    def __init__(self, task: FactTask, graph: SearchGraph, should_stop: Callable[[], bool] = lambda: False) -> None:
+        self._task, self._graph, self._should_stop = task, graph, should_stop
         self._rng = random.Random(0)
         self._number: dict[int, int] = {}
         self._known: set[int] = set()
@@ -58,9 +61,11 @@ class KnownStates:
                 yield action
 
     def _read_new_states(self) -> None:
-        for node in range(self._seen, len(self._graph)):
-            self._known.add(self._number_of(self._task.facts(self._graph.state(node))))
-        self._seen = len(self._graph)
+        while self._seen < len(self._graph) and not self._should_stop():
+            last = min(self._seen + READ_AT_ONCE, len(self._graph))
+            for node in range(self._seen, last):
+                self._known.add(self._number_of(self._task.facts(self._graph.state(node))))
+            self._seen = last
 
     def _number_of(self, facts: Facts) -> int:
         number, total = self._number, 0

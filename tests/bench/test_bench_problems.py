@@ -155,3 +155,21 @@ def test_few_problems_of_a_folder_come_from_all_over_it(tmp_path: Path) -> None:
         assert [problem.name for problem in few] == [problem.name for problem in problems[:count]]
         thirds = [int(problem.name[1:]) // 10 for problem in few]
         assert {thirds.count(third) for third in range(3)} <= {count // 3 - 1, count // 3, count // 3 + 1}
+
+
+def test_problems_of_the_same_name_from_two_folders_keep_their_own_files(tmp_path: Path) -> None:
+    sources = [ProblemSource("blocksworld", folder=folder_of(tmp_path, blocks(count, 0))) for count in (4, 5)]
+    problems = collect(sources, tmp_path / "out")
+    assert [problem.name for problem in problems] == ["p", "p"]
+    texts = [(tmp_path / "out" / problem.problem_file).read_text() for problem in problems]
+    assert texts == [blocks(4, 0), blocks(5, 0)]
+    assert [problem.objects for problem in problems] == [4, 5]
+
+
+def test_sources_of_one_set_with_different_domain_files_are_refused(tmp_path: Path) -> None:
+    folders = [folder_of(tmp_path, blocks(count, 0)) for count in (4, 5)]
+    (Path(folders[1]) / "domain.pddl").write_text(SPEC.domain_text + "; other")
+    sources = [ProblemSource("blocksworld", folder=folder) for folder in folders]
+    with pytest.raises(InputError, match="different domain files"):
+        collect(sources, tmp_path / "out")
+    assert len(collect([sources[0], replace(sources[1], set="other")], tmp_path / "out")) == 2

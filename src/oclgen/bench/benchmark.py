@@ -55,8 +55,8 @@ def run_benchmark(
 ) -> Iterator[BenchProgress]:
     """Run what has no record yet, in these domains (default: all); yield the progress before the first run and after
     each."""
-    problems = problems_of(shard, in_domains(collect(config.problems, out), domains))
     with RecordFile(out) as records:
+        problems = problems_of(shard, in_domains(collect(config.problems, out), domains))
         keep_config(config_file, out / f"{config.name}.toml")
         record_optima(problems, records)
         if shard.number == 1:

@@ -19,7 +19,7 @@ from oclgen.errors import InputError
 from oclgen.pddl.fingerprint import problem_fingerprint
 from oclgen.pddl.reading.problem import read_problem
 from oclgen.support.distinct import distinct
-from oclgen.support.files import read_json, write_json
+from oclgen.support.files import read_json, write_json, write_text
 
 LIST_NAME = "problems.json"
 
@@ -65,8 +65,7 @@ def collect(sources: Iterable[ProblemSource], out: Path) -> list[BenchProblem]:
             return [BenchProblem(**problem) for problem in stored["problems"]]
     problems: list[BenchProblem] = []
     for source in sources:
-        known = {problem.fingerprint for problem in problems if problem.set == source.set}
-        problems += write_source(source, known, out)
+        problems += write_source(source, problems, out)
     out.mkdir(parents=True, exist_ok=True)
     write_json(path, {"sources": asked, "problems": [asdict(problem) for problem in problems]}, indent=1)
     return problems
@@ -76,19 +75,24 @@ def digest(value: Any) -> str:
     return hashlib.blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=12).hexdigest()
 
 
-def write_source(source: ProblemSource, known: set[str], out: Path) -> list[BenchProblem]:
-    """The first `count` new problems of a source, as files."""
+def write_source(source: ProblemSource, before: Sequence[BenchProblem], out: Path) -> list[BenchProblem]:
+    """The first `count` new problems of a source, as files; `before` are those of the sources before it."""
     domain_text, meaningful = domain_of(source)
     domain_name = Path(source.domain).name
     published = published_lengths(source)
     folder = out / "problems" / source.set / domain_name
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "domain.pddl").write_text(domain_text, encoding="utf-8")
+    beside = [problem for problem in before if problem.set == source.set and problem.domain == domain_name]
+    write_domain(folder / "domain.pddl", domain_text, bool(beside))
+    known = {problem.fingerprint for problem in before if problem.set == source.set}
+    files = {Path(problem.problem_file).name for problem in beside}
     problems: list[BenchProblem] = []
     for candidate, fingerprint in new_candidates(source, known, domain_text, meaningful):
         best_known = published.get(Path(candidate.name).name)
         file = folder / f"{file_name(candidate.name)}.pddl"
-        file.write_text(candidate.text, encoding="utf-8")
+        if file.name in files:  # another problem has this name
+            file = file.with_stem(f"{file.stem}-{fingerprint[:8]}")
+        files.add(file.name)
+        write_text(file, candidate.text)
         problems.append(
             BenchProblem(
                 set=source.set,
@@ -109,6 +113,14 @@ def write_source(source: ProblemSource, known: set[str], out: Path) -> list[Benc
     if len(problems) < source.count:
         raise InputError(f"only {len(problems)} different problems for {source.domain}, {source.count} were asked for")
     return problems
+
+
+def write_domain(file: Path, text: str, shared: bool) -> None:
+    """The domain of a set's problems, which other sources may share."""
+    if shared and file.read_text(encoding="utf-8") != text:
+        raise InputError(f"{file.parent.name}: two sources of one set have different domain files; name another set")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_text(file, text)
 
 
 def new_candidates(

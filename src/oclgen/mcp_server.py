@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field
 from oclgen import __version__
 from oclgen.domains import catalog
 from oclgen.errors import ExitCode, OclgenError, PddlError
-from oclgen.model_folders import has_model, model_domain, same_domain
+from oclgen.model_folders import has_model, own_model
 from oclgen.pddl.checking.validate import Validator
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.reading.domain import parse_domain
@@ -136,7 +136,7 @@ async def search(
             (folder / "given.plan").write_text("\n".join(plan) + "\n", encoding="utf-8")
             files.append("given.plan")
         options = ["--overall-time-limit", f"{seconds:.3f}s", "--threads", "1", "--json", "record.json"]
-        if (model := fitting(models, domain)) is not None:
+        if (model := own_model(models, folder / "domain.pddl")) is not None:
             options += ["--model", str(model)]
         command = [sys.executable, "-m", "oclgen", verb, *files, *options]
         done = await anyio.run_process(command, cwd=folder, stdin=DEVNULL, check=False)
@@ -159,15 +159,6 @@ def outcome(folder: Path, code: int, complaint: str) -> SearchOutcome:
         method=record["method"],
         seconds=round(record["seconds"], 3),
     )
-
-
-def fitting(models: Sequence[Path], domain: str) -> Path | None:
-    """The first of the server's own models that was made for a domain."""
-    try:
-        info = parse_domain(Source("<domain>", domain))
-    except OclgenError:
-        return None  # the search says what is wrong with it
-    return next((folder for folder in models if same_domain(model_domain(folder), info)), None)
 
 
 def judge(domain: str, problem: str, plan: list[str]) -> ValidationOutcome:

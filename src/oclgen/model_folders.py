@@ -4,14 +4,14 @@ A model folder holds `relational/` (one checkpoint with both heads), or `policy/
 `solve.toml`, the search settings that suit it. Shipped models lie in `pretrained/<domain>/`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from oclgen.domains import catalog
 from oclgen.encoding.kinds import ENCODINGS, WORDS, EncodingKind
-from oclgen.errors import InputError
+from oclgen.errors import InputError, OclgenError
 from oclgen.pddl.model import DomainInfo
 from oclgen.pddl.reading.domain import read_domain
 from oclgen.support.settings import read_table
@@ -48,6 +48,23 @@ def has_model(domain: DomainInfo) -> bool:
     except InputError:
         return False
     return True
+
+
+def own_models(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """The model folders that a server is given, as absolute paths; one without a model is refused."""
+    found = tuple(folder.resolve() for folder in folders)
+    for folder in found:
+        model_domain(folder)
+    return found
+
+
+def own_model(folders: Iterable[Path], path: Path) -> Path | None:
+    """The first of a server's own models that was made for the domain in a file."""
+    try:
+        domain = read_domain(path)
+    except OclgenError:
+        return None  # the search says what is wrong with it
+    return next((folder for folder in folders if same_domain(model_domain(folder), domain)), None)
 
 
 def check_model(folder: Path, domain: DomainInfo) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,16 @@ from oclgen.mcp_server import DEFAULT_SECONDS, make_server
 from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
 from tests.integrations.test_shorten_command import FERRY, LONG, SHORTEST, TWO_CARS
+from tests.relational_folder import write_relational_checkpoint
 
 SPELLED = [f"({' '.join(action)})" for action in LONG]
 
 
-def call(tool: str, **arguments: Any) -> dict[str, Any]:
+def call(tool: str, models: Sequence[Path] = (), **arguments: Any) -> dict[str, Any]:
     """What a tool answers through the client, in memory."""
 
     async def ask() -> dict[str, Any]:
-        async with Client(make_server()) as client:
+        async with Client(make_server(models)) as client:
             result = await client.call_tool(tool, arguments)
             assert not result.is_error, result.content
             return dict(result.structured_content)
@@ -48,6 +49,13 @@ def test_solve_returns_a_valid_plan_with_its_status() -> None:
     plan = parse_plan("\n".join(answer["plan"]))
     assert len(plan) == answer["length"] == SHORTEST
     assert validate(FERRY, TWO_CARS, plan).valid
+
+
+def test_a_model_of_the_servers_own_serves_its_domain_only(tmp_path: Path) -> None:
+    write_relational_checkpoint(tmp_path / "relational", FERRY)
+    assert call("solve", [tmp_path], domain=FERRY, problem=TWO_CARS, time_limit=60)["method"] == "oclgen"
+    other = FERRY.replace(":action sail", ":action cruise")
+    assert call("solve", [tmp_path], domain=other, problem=TWO_CARS, time_limit=60)["method"] == "lama"
 
 
 def test_shorten_returns_a_shorter_plan_and_refuses_an_invalid_one() -> None:

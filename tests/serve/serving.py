@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ STUB = Path(__file__).parent / "stub_planner.py"
 PATIENCE = 300.0
 
 
-def stub_command(memory: int, verb: str, *arguments: str) -> list[str]:
+def stub_command(memory: int, verb: str, *arguments: str, models: Sequence[Path] = ()) -> list[str]:
     return [sys.executable, "-S", str(STUB), verb, *arguments]
 
 

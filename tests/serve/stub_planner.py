@@ -1,5 +1,5 @@
 """A planner that does what its problem says, line by line: `plan 5`, `sleep 1`, `hang`, `flood`, `fail 31 why`, `end
-exhausted 0`. It takes the arguments of a job's process and prints what `oclgen solve` prints."""
+exhausted 0 lama`. It takes the arguments of a job's process and prints what `oclgen solve` prints."""
 
 import json
 import os
@@ -34,8 +34,8 @@ def fail(code: str, *message: str) -> None:
     sys.exit(int(code))
 
 
-def end(ending: str, code: str) -> None:
-    Path("record.json").write_text(json.dumps({"ending": ending}))
+def end(ending: str, code: str, method: str | None = None) -> None:
+    Path("record.json").write_text(json.dumps({"ending": ending} | ({"method": method} if method else {})))
     sys.exit(int(code))
 
 

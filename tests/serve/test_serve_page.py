@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from oclgen.domains import catalog
 from oclgen.serve.jobs import pictures
 from oclgen.serve.settings import ServeSettings
-from tests.serve.serving import serving
+from tests.serve.serving import serving, submit
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE = 300_000.0
@@ -110,6 +110,30 @@ def test_problems_are_told_and_a_plan_without_a_picture_is_a_list(page: Page, cl
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".score.first .state")).to_contain_text("Cancelled")
     expect(page.locator("#picture")).to_be_hidden()
+
+
+def test_the_best_available_method_is_the_default_and_is_named_when_it_has_ended(
+    page: Page, client: httpx.Client
+) -> None:
+    page.goto(str(client.base_url))
+    method, beside = page.get_by_label("Method"), page.get_by_label("Beside it")
+    expect(method.locator("option:checked")).to_have_text("best available")
+    expect(beside.locator("option:checked")).to_have_text("LAMA")
+    page.get_by_role("textbox", name="Domain", exact=True).fill("d")
+    page.get_by_role("textbox", name="Problem", exact=True).fill("plan 3\nplan 2\nend exhausted 0 lama")
+    before = submit(client, "sleep 600", time_limit=60)  # keeps the only worker busy
+    page.get_by_role("button", name="Solve").click()
+    ours, theirs = (page.locator(f".score.{place} .name") for place in ("first", "second"))
+    expect(ours).to_have_text("best available")
+    client.delete(f"/api/jobs/{before}")
+    expect(ours).to_have_text("best available: LAMA")
+    expect(theirs).to_have_text("LAMA")
+    expect(page.get_by_role("heading", name="Plan of LAMA, 2 steps")).to_be_visible()
+    expect(page.locator("#chart g.first text")).to_have_text("LAMA 2")
+    page.goto(page.url)
+    expect(ours).to_have_text("best available: LAMA")
+    expect(method.locator("option:checked")).to_have_text("best available")
+    expect(beside.locator("option:checked")).to_have_text("LAMA")
 
 
 def test_the_page_asks_for_the_token(page: Page, tmp_path: Path) -> None:

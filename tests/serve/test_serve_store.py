@@ -37,6 +37,18 @@ def test_a_restart_keeps_finished_jobs_and_calls_running_ones_interrupted(tmp_pa
     again.close()
 
 
+def test_jobs_of_a_database_without_chosen_methods_are_kept(tmp_path: Path) -> None:
+    store = Store(tmp_path / "jobs.sqlite3")
+    store.add(job("old", status=Status.SOLVED, finished=1e12), "d", "p")
+    store.connection.execute("ALTER TABLE jobs DROP COLUMN chosen")
+    store.close()
+    again = Store(tmp_path / "jobs.sqlite3")
+    assert again.job("old") == job("old", status=Status.SOLVED, finished=1e12)
+    again.add(job("new", method=None, chosen=True), "d", "p")
+    assert again.job("new") == job("new", method=None, chosen=True)
+    again.close()
+
+
 def test_two_servers_cannot_share_a_folder(tmp_path: Path) -> None:
     store = Jobs(ServeSettings(data=tmp_path)).store
     with pytest.raises(InputError, match="another server"):

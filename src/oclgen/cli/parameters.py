@@ -110,6 +110,13 @@ model = click.option(
     type=click.Path(path_type=Path),
     help="Model folder, as oclgen learn makes it (default: the shipped model for this domain).",
 )
+own_models = click.option(
+    "--model",
+    "models",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A model folder of your own, used for its domain; repeatable. The shipped models are always known.",
+)
 json_file = click.option(
     "--json", "json_file", type=click.Path(path_type=Path), help="Write the whole record of the run here."
 )

@@ -22,6 +22,8 @@ class ServeSettings:
     token: str | None = None
     origins: tuple[str, ...] = ()
     """Web pages of other origins that may call this server."""
+    models: tuple[Path, ...] = ()
+    """Model folders beside the shipped ones, as absolute paths; each serves the domain that it was made for."""
     workers: int = 2
     """Jobs that run at once."""
     queue: int = 32

@@ -4,24 +4,18 @@ from pathlib import Path
 
 import click
 
+from oclgen.cli import parameters
+
 
 @click.command()
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="A model folder of your own, used for its domain; repeatable. The shipped models are always known.",
-)
+@parameters.own_models
 def command(models: tuple[Path, ...]) -> int:
     """Serve the tools solve, validate, shorten and domains to an agent, on standard input and output.
 
     Needs the extra mcp: pip install 'oclgen[mcp]'.
     """
     from oclgen.mcp_server import make_server
-    from oclgen.model_folders import model_domain
+    from oclgen.model_folders import own_models
 
-    for folder in models:
-        model_domain(folder)  # a wrong folder is refused now, not at the first request
-    make_server([folder.resolve() for folder in models]).run("stdio")
+    make_server(own_models(models)).run("stdio")
     return 0

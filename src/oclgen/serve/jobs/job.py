@@ -26,7 +26,10 @@ class Job:
     """One run of the planner. Times are seconds since 1970."""
 
     id: str
-    method: str
+    method: str | None
+    """The method that serves; None until the planner that chose it has told."""
+    chosen: bool = False
+    """Whether the planner chooses the method, because the request named none."""
     time_limit: float
     seed: int
     created: float

@@ -6,11 +6,12 @@ native code, floods its output or was killed from outside.
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import oclgen
@@ -26,9 +27,10 @@ ERROR_BYTES = 1 << 16
 CHUNK = 1 << 16
 
 
-def command(memory: int, verb: str, *arguments: str) -> list[str]:
-    limit = str(memory + ADDRESS_SPACE_RESERVE)
-    return [sys.executable, "-P", "-m", "oclgen.serve.jobs.worker", str(os.getpid()), limit, verb, *arguments]
+def command(memory: int, verb: str, *arguments: str, models: Sequence[Path] = ()) -> list[str]:
+    worker = [sys.executable, "-P", "-m", "oclgen.serve.jobs.worker"]
+    limit, known = str(memory + ADDRESS_SPACE_RESERVE), json.dumps([str(folder) for folder in models])
+    return [*worker, str(os.getpid()), limit, known, verb, *arguments]
 
 
 def environment(folder: Path) -> dict[str, str]:

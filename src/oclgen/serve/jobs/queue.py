@@ -68,12 +68,21 @@ class Jobs:
         self.tasks: set[asyncio.Task[None]] = set()
         self.closing = False
 
-    def submit(self, domain: str, problem: str, method: str, time_limit: float | None = None, seed: int = 0) -> Job:
+    def submit(
+        self, domain: str, problem: str, method: str | None = None, time_limit: float | None = None, seed: int = 0
+    ) -> Job:
         """Put a job into the queue; a limit beyond the server's longest is shortened to it."""
         if self.closing or (len(self.tasks) >= self.settings.workers and len(self.waiting) >= self.settings.queue):
             raise Busy
         seconds = min(time_limit or self.settings.time_limit, self.settings.longest_time_limit)
-        job = Job(id=uuid.uuid4().hex, method=method, time_limit=seconds, seed=seed, created=time.time())
+        job = Job(
+            id=uuid.uuid4().hex,
+            method=method,
+            chosen=method is None,
+            time_limit=seconds,
+            seed=seed,
+            created=time.time(),
+        )
         self.store.add(job, domain, problem)
         self.live[job.id] = live = Live(job.id)
         self.waiting.append(live)
@@ -146,12 +155,13 @@ class Jobs:
         assert job is not None
         for name, text in zip(("domain.pddl", "problem.pddl"), self.store.texts(live.id), strict=True):
             (folder / name).write_text(text, encoding="utf-8", newline="")
-        arguments = command(self.settings.memory_limit, *self._arguments(job))
+        arguments = command(self.settings.memory_limit, *self._arguments(job), models=self.settings.models)
         live.child = child = await Child.start(folder, arguments, job.time_limit, OUTPUT_BYTES)
         if live.cancelled:
             child.terminate()
         output = await self._listen(live, child, folder)
-        ending = await asyncio.to_thread(read_record, folder / RECORD_FILE)
+        record = await asyncio.to_thread(read_record, folder / RECORD_FILE)
+        ending = record.get("ending")
         status, message = outcome(child, ending, self.store.best(live.id) is not None)
         if live.cancelled and status is not Status.INTERRUPTED:
             status, message = Status.CANCELLED, "Cancelled; plans found before that are kept."
@@ -159,6 +169,7 @@ class Jobs:
             live,
             status,
             message,
+            method=record.get("method", job.method),
             optimal=status is Status.SOLVED and ending == "exhausted",
             exit_code=child.process.returncode,
             output=output.decode(errors="replace"),
@@ -167,7 +178,8 @@ class Jobs:
     def _arguments(self, job: Job) -> list[str]:
         """Names are ours, numbers are numbers, and the method is one of a list: nothing of a request comes here."""
         return [
-            *("solve", "domain.pddl", "problem.pddl", "--method", job.method),
+            *("solve", "domain.pddl", "problem.pddl"),
+            *(() if job.method is None else ("--method", job.method)),
             *("--overall-time-limit", f"{job.time_limit:f}s"),
             *("--overall-memory-limit", f"{self.settings.memory_limit >> 20}M"),
             *("--random-seed", str(job.seed), "--threads", "1", "--plan-file", PLAN_FILE, "--json", RECORD_FILE),
@@ -220,13 +232,13 @@ async def rung(bell: asyncio.Event | None, seconds: float) -> None:
                 await bell.wait()
 
 
-def read_record(path: Path) -> str | None:
-    """Why the search ended, by the planner's own record."""
+def read_record(path: Path) -> dict[str, Any]:
+    """The planner's own record: why the search ended, which method it was; empty where it wrote none."""
     try:
-        ending = json.loads(path.read_text())["ending"]
-    except (OSError, ValueError, KeyError):
-        return None
-    return str(ending)
+        record: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return record
 
 
 ENDINGS = {

@@ -20,7 +20,7 @@ PRAGMA foreign_keys = ON;
 CREATE TABLE IF NOT EXISTS jobs (
     id TEXT PRIMARY KEY, method TEXT, time_limit REAL, seed INTEGER, created REAL, status TEXT, started REAL,
     finished REAL, message TEXT, optimal INTEGER, exit_code INTEGER, output TEXT,
-    domain TEXT, problem TEXT, bytes INTEGER, picture TEXT
+    domain TEXT, problem TEXT, bytes INTEGER, picture TEXT, chosen INTEGER
 );
 CREATE INDEX IF NOT EXISTS jobs_by_age ON jobs (created);
 CREATE TABLE IF NOT EXISTS plans (
@@ -40,11 +40,17 @@ class Store:
             self.connection = sqlite3.connect(path, timeout=0.5, isolation_level=None, check_same_thread=False)
             self.connection.executescript(SCHEMA)
             self.connection.execute("BEGIN IMMEDIATE")  # takes the lock
+            self._complete_columns()
             self.connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
             raise InputError(f"{path}: cannot be used ({error}); is another server using this folder?") from None
         except sqlite3.DatabaseError as error:
             raise InputError(f"{path}: not a database of this server: {error}") from None
+
+    def _complete_columns(self) -> None:
+        """In a database without the column `chosen` all jobs named their method."""
+        if all(name != "chosen" for _, name, *_ in self.connection.execute("PRAGMA table_info(jobs)")):
+            self.connection.execute("ALTER TABLE jobs ADD COLUMN chosen INTEGER DEFAULT 0")
 
     def close(self) -> None:
         self.connection.close()
@@ -66,7 +72,8 @@ class Store:
         if row is None:
             return None
         values = dict(zip((field.name for field in fields(Job)), row, strict=True))
-        return Job(**{**values, "status": Status(values["status"]), "optimal": bool(values["optimal"])})
+        truths = {name: bool(values[name]) for name in ("optimal", "chosen")}
+        return Job(**{**values, **truths, "status": Status(values["status"])})
 
     def texts(self, identifier: str) -> tuple[str, str]:
         """The domain and the problem."""

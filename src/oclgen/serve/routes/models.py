@@ -24,6 +24,7 @@ def writable(text: str) -> str:
     return text
 
 
+WITHOUT_METHOD = "Without it: the model for the domain if there is one, else LAMA or breadth-first search."
 Text = Annotated[str, Field(min_length=1), AfterValidator(writable)]
 Method = Annotated[str, Field(json_schema_extra={"enum": list(METHODS)}), AfterValidator(known_method)]
 
@@ -43,7 +44,7 @@ class Submission(Problem):
         json_schema_extra={"example": {"domain": "(define (domain d) ...)", "problem": "(define (problem p) ...)"}},
     )
 
-    method: Method = "oclgen"
+    method: Method | None = Field(None, description=WITHOUT_METHOD)
     time_limit: float = Field(10.0, gt=0, le=86400, description="Seconds; the server shortens it to its own longest.")
     seed: int = Field(0, ge=0, lt=2**31)
 
@@ -62,7 +63,8 @@ class JobView(BaseModel):
 
     id: str
     status: Status
-    method: str
+    method: str | None = Field(description="The method that serves; null until it is known, where none was named.")
+    chosen: bool = Field(description="Whether the planner chooses the method, because the request named none.")
     time_limit: float
     seed: int
     created: float

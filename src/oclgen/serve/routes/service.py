@@ -20,7 +20,7 @@ from oclgen.serve.jobs.job import Job
 from oclgen.serve.jobs.queue import PLAN_FILE, Busy, Jobs, rung
 from oclgen.serve.routes import adaptor
 from oclgen.serve.routes.api import AllJobs, refusals
-from oclgen.serve.routes.models import busy, writable
+from oclgen.serve.routes.models import WITHOUT_METHOD, busy, writable
 
 SYNC_SECONDS = 10.0
 """Longest time limit of a synchronous answer."""
@@ -55,7 +55,7 @@ OBJECT = {
         "domain": {"type": "string", "minLength": 1},
         "problem": {"type": "string", "minLength": 1},
         "time_limit": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds."},
-        "method": {"type": "string", "enum": list(METHODS)},
+        "method": {"type": ["string", "null"], "enum": [*METHODS, None], "description": WITHOUT_METHOD},
     },
 }
 BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": OBJECT}}}}
@@ -94,10 +94,10 @@ def submitted(jobs: Jobs, body: dict[str, Any], longest: float = float("inf")) -
             writable(body[name])
         except ValueError as error:
             raise HTTPException(400, f"{name}: {error}") from None
-    seconds, method = body.get("time_limit", jobs.settings.time_limit), body.get("method", "oclgen")
+    seconds, method = body.get("time_limit", jobs.settings.time_limit), body.get("method")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
         raise HTTPException(400, "time_limit must be a number of seconds.")
-    if method not in METHODS:
+    if method is not None and method not in METHODS:
         raise HTTPException(400, f"method must be one of {', '.join(METHODS)}.")
     try:
         return jobs.submit(body["domain"], body["problem"], method, min(seconds, longest))

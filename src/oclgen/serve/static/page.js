@@ -6,7 +6,9 @@ const $ = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const NAMES = { oclgen: "oclgen", lama: "LAMA", "lama-first": "LAMA-first", lmcut: "A* with LM-cut", bfs: "breadth-first search",
   mcts: "MCTS", "mcts-partial": "MCTS with partial rollouts", astar: "A* (learned)", gbfs: "GBFS (learned)", "best-of-n": "best of N" };
-const named = (method) => NAMES[method] || method;
+const AUTOMATIC = "best available"; // the planner chooses, and tells at the end
+const named = (method) => (method ? NAMES[method] || method : AUTOMATIC);
+const titled = (job) => (job.chosen && job.method ? `${AUTOMATIC}: ${named(job.method)}` : named(job.method));
 const steps = (count) => `${count} step${count === 1 ? "" : "s"}`;
 
 function element(name, attributes = {}, ...children) {
@@ -90,9 +92,9 @@ async function showServer() {
   $("server").textContent = `version ${server.version} · ${server.running} running, ${server.waiting} waiting`;
   $("seconds").max = server.longest_time_limit;
   $("seconds").value = server.time_limit;
-  for (const method of server.methods) $("method").append(new Option(named(method), method));
-  $("beside").append(new Option("nothing", ""), ...server.methods.map((method) => new Option(named(method), method)));
-  $("method").value = "oclgen";
+  for (const [id, none] of [["method", AUTOMATIC], ["beside", "nothing"]]) {
+    $(id).append(new Option(none, ""), ...server.methods.map((method) => new Option(named(method), method)));
+  }
   $("beside").value = "lama";
   for (const name of server.examples) {
     const button = element("button", { type: "button", "aria-pressed": "false" }, name[0].toUpperCase() + name.slice(1));
@@ -141,7 +143,7 @@ class Runner {
     this.place = place;
     this.plans = [];
     this.began = null;
-    this.card = element("div", { class: `score ${place}` }, element("span", { class: "name" }, named(job.method)), element("b"), element("span", { class: "state" }));
+    this.card = element("div", { class: `score ${place}` }, element("span", { class: "name" }), element("b"), element("span", { class: "state" }));
     this.update(job);
   }
   get best() { return this.plans.at(-1); }
@@ -161,6 +163,7 @@ class Runner {
     this.show();
   }
   show() {
+    this.card.querySelector(".name").textContent = titled(this.job);
     this.card.querySelector("b").textContent = this.best ? steps(this.best.length) : this.ended ? "no plan" : "…";
     this.card.querySelector(".state").textContent = this.state();
   }
@@ -175,7 +178,7 @@ class Runner {
 }
 
 async function submit(method) {
-  const body = { domain: $("domain").value, problem: $("problem").value, method, time_limit: Number($("seconds").value) };
+  const body = { domain: $("domain").value, problem: $("problem").value, ...(method ? { method } : {}), time_limit: Number($("seconds").value) };
   const response = await call("/api/jobs", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
   return response.json();
 }
@@ -208,11 +211,11 @@ async function watch(jobs) {
 function hear(mine, runner, event) {
   if (event.name === "plan") {
     runner.found(event.data);
-    say(`${named(runner.job.method)}: ${steps(event.data.length)} after ${event.data.seconds.toFixed(1)} seconds`);
+    say(`${titled(runner.job)}: ${steps(event.data.length)} after ${event.data.seconds.toFixed(1)} seconds`);
     if (runner === mine.runners[0]) showPlan(event.data.actions);
   } else {
     runner.update(event.data);
-    if (event.name === "end") say(`${named(runner.job.method)} has ended. ${runner.card.querySelector("b").textContent}. ${event.data.message}`);
+    if (event.name === "end") say(`${titled(runner.job)} has ended. ${runner.card.querySelector("b").textContent}. ${event.data.message}`);
   }
   drawChart(mine.runners);
   fillTable(mine.runners);
@@ -224,7 +227,7 @@ function finish(mine) {
   const winner = mine.runners[0].best ? mine.runners[0] : mine.runners[1];
   if (winner && winner.best) {
     showPlan(winner.best.actions);
-    $("plan-title").textContent = `Plan of ${named(winner.job.method)}, ${steps(winner.best.length)}`;
+    $("plan-title").textContent = `Plan${winner.job.method ? ` of ${named(winner.job.method)}` : ""}, ${steps(winner.best.length)}`;
     attempt(() => showPicture(winner.job.id));
   }
   const failed = mine.runners.find((runner) => runner.job.status === "failed");
@@ -235,7 +238,7 @@ function say(text) { $("live").textContent = text; }
 
 function fillTable(runners) {
   $("table").replaceChildren(...runners.flatMap((runner) => runner.plans.map((plan) => element("tr", {},
-    element("td", {}, named(runner.job.method)), element("td", {}, plan.seconds.toFixed(2)), element("td", {}, String(plan.length))))));
+    element("td", {}, titled(runner.job)), element("td", {}, plan.seconds.toFixed(2)), element("td", {}, String(plan.length))))));
 }
 
 // ---- the chart
@@ -266,7 +269,7 @@ function drawChart(runners) {
   const title = svg("text", { x: AREA.left, y: AREA.bottom + 36 }, "steps of the best plan, against seconds");
   $("chart").replaceChildren(...lines, ...below, title, ...courses(runners, x, y));
   $("chart").setAttribute("aria-label", "Plan length over time. " + runners.map((runner) =>
-    `${named(runner.job.method)}: ${runner.plans.map((plan) => `${plan.length} after ${plan.seconds.toFixed(1)} s`).join(", ") || "no plan yet"}`).join(". "));
+    `${titled(runner.job)}: ${runner.plans.map((plan) => `${plan.length} after ${plan.seconds.toFixed(1)} s`).join(", ") || "no plan yet"}`).join(". "));
 }
 
 function courses(runners, x, y) {
@@ -421,8 +424,8 @@ async function open() {
   if (!ids.length) return;
   const jobs = await Promise.all(ids.map((id) => get(`/api/jobs/${id}`)));
   fill(await get(`/api/jobs/${ids[0]}/problem`));
-  $("method").value = jobs[0].method;
-  $("beside").value = jobs[1] ? jobs[1].method : "";
+  $("method").value = jobs[0].chosen ? "" : jobs[0].method;
+  $("beside").value = jobs[1]?.method ?? "";
   $("seconds").value = jobs[0].time_limit;
   await watch(jobs);
 }

@@ -35,8 +35,9 @@ EXAMPLES = 8
 """Problems drawn for a domain's example; the smallest is shown."""
 
 INSTRUCTIONS = """Plans for PDDL problems (STRIPS, typing, ADL conditions and effects), as short as time allows.
-Call `domains` for domains with a learned model and an example of each; any other domain is served by a classical
-planner. Give PDDL texts, not paths. A plan is a list of steps such as "(stack b1 b2)"."""
+Call `domains` for the paper's four domains and an example of each. Nine more, of IPC 2023's learning track, have
+learned models, too; any other domain is served by a classical planner. Give PDDL texts, not paths. A plan is a list of
+steps such as "(stack b1 b2)"."""
 
 Text = Annotated[str, Field(max_length=MOST_CHARACTERS)]
 Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS, description="Wall-clock limit in seconds, all included.")]

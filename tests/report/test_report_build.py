@@ -138,6 +138,18 @@ def test_disturbed_runs_are_counted_among_those_whose_records_say() -> None:
     assert report.make(Evaluation(records(lines[3]))).warnings == ()
 
 
+def test_a_row_of_runs_with_different_weights_or_settings_is_told_of() -> None:
+    kind = {"profile": "extended", "asked_settings": [], "model_digest": "a"}
+    same = [run("gbfs", f"p{number}", [(1, 3)], **kind) for number in range(3)]
+    assert report.make(Evaluation(records(*same, run("lama", "p0", [(1, 3)])))).warnings == ()
+    for changed in ({"model_digest": "b"}, {"asked_settings": ["samples=3"]}, {"profile": "paper"}):
+        other = run("gbfs", "p3", [(1, 3)], **{**kind, **changed})
+        [warning] = report.make(Evaluation(records(*same, other))).warnings
+        assert (
+            warning == "gbfs (10 s) on the main problems of blocksworld mixes runs with different weights or settings"
+        )
+
+
 def test_quality_over_time_counts_unsolved_and_broken_runs_as_zero() -> None:
     lines = [
         run("gbfs", "p1", [(1, 20), (5, 10)]),

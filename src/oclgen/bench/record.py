@@ -53,6 +53,10 @@ class RunRecord:
     node: str | None = None
     """The cluster's node that it ran on; None outside clusters."""
     settings: Mapping[str, Any] | None = None
+    profile: str | None = None
+    asked_settings: tuple[str, ...] | None = None
+    """Of the row in the config."""
+    model_digest: str | None = None
     cores: int | None = None
     """Cores that the run could use; None in records that do not say."""
     load: float | None = None

@@ -120,6 +120,11 @@ def warnings(evaluation: Evaluation) -> list[str]:
         lines += [f"{run_text(run)}: {run.error or 'no reason recorded'}" for run in evaluation.broken[:MAX_LISTED]]
         if len(evaluation.broken) > MAX_LISTED:
             lines.append(f"... and {len(evaluation.broken) - MAX_LISTED} more")
+    for problem_set, domain, label, limit in evaluation.mixed:
+        lines.append(
+            f"{label} ({limit_text(limit)}) on the {problem_set} problems of {domain} mixes runs with different weights "
+            "or settings"
+        )
     if evaluation.late:
         worst = max(evaluation.late, key=lambda run: (run.seconds or 0.0) / run.time_limit)
         lines.append(

@@ -135,6 +135,16 @@ class Evaluation:
         }
 
     @cached_property
+    def mixed(self) -> list[tuple[str, str, str, float]]:
+        """Set, domain, label and limit of runs that should be of one kind, but were made with different weights or
+        settings."""
+
+        def kinds(runs: Sequence[RunRecord]) -> set[tuple[object, ...]]:
+            return {(run.model_digest, run.profile, run.asked_settings) for run in runs if run.profile is not None}
+
+        return [group for group, runs in self._groups.items() if len(kinds(runs)) > 1]
+
+    @cached_property
     def late(self) -> list[RunRecord]:
         """Runs that took clearly longer than their limit."""
         return [run for run in self.runs if run.seconds is not None and run.seconds > 1.05 * run.time_limit + 0.5]

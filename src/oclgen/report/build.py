@@ -121,10 +121,8 @@ def warnings(evaluation: Evaluation) -> list[str]:
         if len(evaluation.broken) > MAX_LISTED:
             lines.append(f"... and {len(evaluation.broken) - MAX_LISTED} more")
     for problem_set, domain, label, limit in evaluation.mixed:
-        lines.append(
-            f"{label} ({limit_text(limit)}) on the {problem_set} problems of {domain} mixes runs with different weights "
-            "or settings"
-        )
+        row = f"{label} ({limit_text(limit)}) on the {problem_set} problems of {domain}"
+        lines.append(f"{row} mixes runs with different weights or settings")
     if evaluation.late:
         worst = max(evaluation.late, key=lambda run: (run.seconds or 0.0) / run.time_limit)
         lines.append(

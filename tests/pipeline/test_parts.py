@@ -118,6 +118,11 @@ def test_a_teacher_with_little_time_tries_all_problems_of_a_folder() -> None:
     assert teacher_limit(200.0, None, 1) == 20.0
 
 
+@pytest.mark.parametrize(("problems", "seconds"), [(1, 60.0), (3, 40.0), (10, 12.0), (20, 12.0), (80, 3.0)])
+def test_the_fewer_problems_the_longer_the_teacher_tries_each(problems: int, seconds: float) -> None:
+    assert teacher_limit(120.0, problems, 2) == seconds
+
+
 def results(*lengths: int | None) -> list[EvaluationResult]:
     return [EvaluationResult(number, "oclgen", length, 10) for number, length in enumerate(lengths)]
 

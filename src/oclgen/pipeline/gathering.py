@@ -161,8 +161,8 @@ def ask_teacher(
 
 
 def teacher_limit(seconds: float, problems: int | None, workers: int) -> float:
-    """Short enough to try all problems of a folder."""
-    share = seconds / 10 if problems is None else min(seconds / 10, seconds * workers / problems)
+    """Short enough to try all problems of a folder, and of many problems more than a few."""
+    share = seconds / 10 if problems is None else min(seconds / min(10, problems), seconds * workers / problems)
     return min(MOST_LIMIT, max(LEAST_LIMIT, share))
 
 

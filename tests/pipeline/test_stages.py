@@ -21,6 +21,7 @@ from oclgen.pipeline.clock import Clock
 from oclgen.pipeline.evaluation import EvaluationJob, EvaluationResult
 from oclgen.pipeline.gathering import Plans, divide, store_examples
 from oclgen.pipeline.installing import SearchChoice, install, set_choice
+from oclgen.pipeline.learn import LearnRequest, tune
 from oclgen.pipeline.loops import Improver
 from oclgen.pipeline.off_plan import OffPlanStage, problem_of, states_each
 from oclgen.pipeline.tuning import Tuner
@@ -179,6 +180,18 @@ def test_with_one_problem_only_that_one_chooses(tmp_path: Path, monkeypatch: pyt
     tried = answering(monkeypatch, lambda _: 10)
     tuner(Plans(tmp_path), tmp_path, []).choose(tmp_path, Clock(tmp_path / "clock.json", 600.0), 60.0)
     assert len(tried) == 4
+
+
+@pytest.mark.parametrize(("limit", "trials"), [(300.0, 0), (900.0, 4)])
+def test_settings_are_tried_only_where_the_whole_time_has_a_share_for_it(
+    plans: Plans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: float, trials: int
+) -> None:
+    tried = answering(monkeypatch, lambda _: 10)
+    request = LearnRequest("", tmp_path, limit, 1, 0)
+    fake_model(request.work / "model", None)
+    choice = tune(request, Clock(tmp_path / "clock.json", limit, begun=limit / 3), plans, lambda _: None)
+    assert len(tried) == trials and (choice is None) == (not trials)
+    assert ("no others were tried" in (request.work / "model" / "solve.toml").read_text()) == (not trials)
 
 
 def fake_model(folder: Path, choice: SearchChoice | None) -> Path:

@@ -147,11 +147,12 @@ def train_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> 
 def tune(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> SearchChoice | None:
     """The search settings that suit the model, written into it; None where there is no time to try any."""
     tuner = Tuner(request.work, plans, request.workers, request.seed, say)
-    seconds = TimePlan.of(clock.left, "teacher", "off_plan", "training").tuning
+    left = TimePlan.of(clock.left, "teacher", "off_plan", "training").tuning
+    seconds = min(left, TimePlan.of(clock.limit).tuning)
     if tuner.chosen is None and seconds < LEAST_TUNING:
         return None
     model = request.work / "model"
-    choice = tuner.chosen or tuner.choose(model, clock, min(seconds, TimePlan.of(clock.limit).tuning))
+    choice = tuner.chosen or tuner.choose(model, clock, seconds)
     set_choice(model, choice)
     return choice
 

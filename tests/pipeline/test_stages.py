@@ -202,15 +202,16 @@ def fake_model(folder: Path, choice: SearchChoice | None) -> Path:
 
 
 def test_chosen_settings_replace_ours_but_never_the_users(tmp_path: Path) -> None:
-    out, written = tmp_path / "out", tmp_path / "written"
+    out = tmp_path / "out"
     out.mkdir()
-    install(fake_model(tmp_path / "model", None), out, written)
-    install(fake_model(tmp_path / "model", SearchChoice("applicable")), out, written)
-    settings = tomllib.loads((out / "solve.toml").read_text())
-    assert settings == {"max_tokens": 72, "decoding": "applicable", "percentile": 50}
-    (out / "solve.toml").write_text("samples = 3\n")
-    install(fake_model(tmp_path / "model", SearchChoice(percentile=20)), out, written)
-    assert (out / "solve.toml").read_text() == "samples = 3\n"
+    install(fake_model(tmp_path / "model", None), out)
+    install(fake_model(tmp_path / "another", SearchChoice("applicable")), out)
+    text = (out / "solve.toml").read_text()
+    assert tomllib.loads(text) == {"max_tokens": 72, "decoding": "applicable", "percentile": 50}
+    for own in ("samples = 3\n", text + "samples = 3\n", text.replace("50", "30"), text.partition("\n")[2], ""):
+        (out / "solve.toml").write_text(own)
+        install(fake_model(tmp_path / "model", SearchChoice(percentile=20)), out)
+        assert (out / "solve.toml").read_text() == own
 
 
 @pytest.mark.parametrize(

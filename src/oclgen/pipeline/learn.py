@@ -87,7 +87,7 @@ def learn(request: LearnRequest, say: Say, publish: Publish = lambda _: None) ->
 
 
 def put_in_place(request: LearnRequest, model: Path, publish: Publish) -> None:
-    install(model, request.out, request.work / "solve.toml")
+    install(model, request.out)
     publish(request.out)
 
 

@@ -15,7 +15,6 @@ from oclgen.data.off_plan import ID_STEP, off_plan_row
 from oclgen.pddl import task
 from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.reading.problem import read_problem
 from oclgen.pipeline import off_plan, tuning
 from oclgen.pipeline.clock import Clock
 from oclgen.pipeline.evaluation import EvaluationJob, EvaluationResult
@@ -29,18 +28,7 @@ from oclgen.support.files import write_json
 from tests.data.toy_data import make_dataset
 from tests.data.walked_data import solved_row, written
 
-
-@pytest.fixture(autouse=True)
-def patient_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(off_plan, "LEAST_LIMIT", 60.0)
-    monkeypatch.setattr(off_plan, "MOST_LIMIT", 60.0)
-
-
-@pytest.fixture
-def plans(tmp_path: Path) -> Plans:
-    """Of a folder of 12 solved problems: 10 to learn from, one to choose, one to measure."""
-    write_json(tmp_path / "splits.json", divide(make_dataset(tmp_path / "data", 12, blocks="3")))
-    return Plans(tmp_path)
+pytestmark = pytest.mark.usefixtures("patient_teacher")
 
 
 def stage(plans: Plans, work: Path) -> OffPlanStage:
@@ -76,16 +64,6 @@ def test_a_problem_that_is_too_large_for_us_has_no_off_plan_states(
     row = plans.rows("train")[0]
     found = off_plan.solve_state(off_plan.StateJob(row, 1, plans.data.domain_text, (), 0))
     assert (found.split, found.id) == ("failed", row.id + ID_STEP)
-
-
-def test_problems_that_were_too_hard_come_with_fewer_goals(plans: Plans, tmp_path: Path) -> None:
-    row = max(plans.rows("train"), key=lambda row: row.length)
-    hard = replace(row, split="failed", plan="", length=-1, outcome="time")
-    made = off_plan.solve_state(off_plan.StateJob(hard, 1, plans.data.domain_text, (), 0))
-    assert made.split == "train" and problem_of(made) == row.id
-    before, after = (read_problem(plans.data.domain_text, each.problem) for each in (row, made))
-    assert before.init == after.init and after.goal != before.goal
-    assert validate(plans.data.domain_text, made.problem, parse_plan(made.plan, "")).valid
 
 
 FRAGILE = """(define (domain fragile) (:predicates (whole ?x) (used ?x))
@@ -246,26 +224,3 @@ def test_loops_are_validated_on_the_best_plans_that_any_model_found(plans: Plans
         result = EvaluationResult(row.id, "oclgen", length, row.length, length, f"plan of {length}")
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(asdict(result)) + "\n")
     assert list(improver.validation()) == [replace(row, length=row.length - 1, plan=f"plan of {row.length - 1}")]
-
-
-def test_unsolvable_problems_are_no_failures_and_one_in_five_hard_ones_only_chooses(tmp_path: Path) -> None:
-    data = make_dataset(tmp_path / "data", 3, blocks="3")
-    row = next(dataset.open_dataset(data).rows())
-    writer = dataset.Writer(data, dataset.read_recipe(data), dataset.open_dataset(data).domain_text)
-    for number, outcome in enumerate(["exhausted", *["time"] * 7], 100):
-        failed: dict[str, Any] = {
-            "split": "failed",
-            "plan": "",
-            "length": -1,
-            "outcome": outcome,
-            "fingerprint": str(number),
-        }
-        writer.append(replace(row, id=number, **failed))
-    writer.close()
-    write_json(tmp_path / "splits.json", divide(data))
-    plans = Plans(tmp_path)
-    assert [row.id for row in plans.failed()] == list(range(101, 108))  # 100 has no plan, so nobody failed on it
-    assert [row.id for row in plans.hard()] == [101, 102, 103, 104, 106, 107]
-    assert [row.id for row in plans.choosing()] == [plans.validation()[0].id, 105]
-    improver = Improver(tmp_path, plans, Clock(tmp_path / "clock.json", 600.0), 1, 0, lambda _: None)
-    assert list(improver.validation()) == plans.validation()

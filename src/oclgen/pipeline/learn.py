@@ -20,7 +20,7 @@ from oclgen.pipeline.evaluation import METHODS, EvaluationJob, EvaluationResult,
 from oclgen.pipeline.gathering import Plans, gather, store_examples
 from oclgen.pipeline.installing import SearchChoice, install, make_model, set_choice
 from oclgen.pipeline.loops import Improver
-from oclgen.pipeline.off_plan import OffPlanStage, states_each
+from oclgen.pipeline.off_plan import OffPlanStage, states_each, with_several_goals
 from oclgen.pipeline.sizes import training_settings
 from oclgen.pipeline.source import Say, check_source, readable_problems
 from oclgen.pipeline.tuning import Tuner
@@ -124,7 +124,8 @@ def add_off_plan_states(request: LearnRequest, clock: Clock, plans: Plans, say: 
     left = TimePlan.of(clock.left, "teacher")
     if states_each(len(rows)) and left.off_plan:
         say(f"plan for the {format_duration(clock.left)} that are left: {left.line()}")
-        stage = OffPlanStage(request.work, rows, plans.hard(), plans.data, request.seed)
+        hard = with_several_goals(plans.hard())
+        stage = OffPlanStage(request.work, rows, hard, plans.data, request.seed)
         stage.run(clock, left.off_plan, request.workers, say)
     store_examples(plans)
 

@@ -19,7 +19,7 @@ from oclgen.pipeline import off_plan, tuning
 from oclgen.pipeline.clock import Clock
 from oclgen.pipeline.evaluation import EvaluationJob, EvaluationResult
 from oclgen.pipeline.gathering import Plans, divide, store_examples
-from oclgen.pipeline.installing import SearchChoice, install, set_choice
+from oclgen.pipeline.installing import SearchChoice, install
 from oclgen.pipeline.learn import LearnRequest, tune
 from oclgen.pipeline.loops import Improver
 from oclgen.pipeline.off_plan import OffPlanStage, problem_of, states_each
@@ -27,6 +27,7 @@ from oclgen.pipeline.tuning import Tuner
 from oclgen.support.files import write_json
 from tests.data.toy_data import make_dataset
 from tests.data.walked_data import solved_row, written
+from tests.pipeline.toy_models import fake_model
 
 pytestmark = pytest.mark.usefixtures("patient_teacher")
 
@@ -170,13 +171,6 @@ def test_settings_are_tried_only_where_the_whole_time_has_a_share_for_it(
     choice = tune(request, Clock(tmp_path / "clock.json", limit, begun=limit / 3), plans, lambda _: None)
     assert len(tried) == trials and (choice is None) == (not trials)
     assert ("no others were tried" in (request.work / "model" / "solve.toml").read_text()) == (not trials)
-
-
-def fake_model(folder: Path, choice: SearchChoice | None) -> Path:
-    (folder / "relational").mkdir(parents=True, exist_ok=True)
-    (folder / "relational" / "settings.json").write_text('{"max_plan": 73}')
-    set_choice(folder, choice)
-    return folder
 
 
 def test_chosen_settings_replace_ours_but_never_the_users(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oclgen.data.dataset import TEST, TRAIN, VAL
+from oclgen.encoding.kinds import RELATIONAL
 from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.train import train
 from oclgen.pipeline.clock import LEAST_TUNING, Clock, TimePlan
@@ -72,9 +73,10 @@ def learn(request: LearnRequest, say: Say, publish: Publish = lambda _: None) ->
         seconds = max(LEAST_TRAINING, TimePlan.of(clock.limit).teacher - clock.spent)
         plans = gather(source, request.work, clock, seconds, request.seed, request.workers, say)
         add_off_plan_states(request, clock, plans, say)
-        if not train_model(request, clock, plans, say):
-            if (request.training / "best").is_dir():
-                publish_model(request, request.training / "best", publish)
+        trained = train_model(request, clock, plans, say)
+        if not trained or not (request.out / RELATIONAL.name).exists():
+            publish_model(request, publish)
+        if not trained:
             return False
         choice = tune(request, clock, plans, say)
         improver = Improver(request.work, plans, clock, request.workers, request.seed, say, choice)
@@ -91,10 +93,14 @@ def put_in_place(request: LearnRequest, model: Path, publish: Publish) -> None:
     publish(request.out)
 
 
-def publish_model(request: LearnRequest, checkpoint: Path, publish: Publish) -> None:
-    """The best of an unfinished training, so that something is there."""
-    make_model(checkpoint, request.work / "unfinished")
-    put_in_place(request, request.work / "unfinished", publish)
+def publish_model(request: LearnRequest, publish: Publish) -> None:
+    """The trained model, or the best of an unfinished training, so that something is there."""
+    model, best = request.work / "model", request.training / "best"
+    if not model.exists() and best.is_dir():
+        model = request.work / "unfinished"
+        make_model(best, model)
+    if model.exists():
+        put_in_place(request, model, publish)
 
 
 def extend(request: LearnRequest) -> None:
@@ -131,7 +137,8 @@ def add_off_plan_states(request: LearnRequest, clock: Clock, plans: Plans, say: 
 
 
 def train_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> bool:
-    """The network from scratch, or the rest of its training; false if that was interrupted."""
+    """The network from scratch, or the rest of its training; false if that was interrupted, be it in its last
+    moment."""
     model, run = request.work / "model", request.training
     if model.exists():
         return True
@@ -139,10 +146,13 @@ def train_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> 
     if left.training:
         say(f"plan for the {format_duration(clock.left)} that are left: {left.line()}")
     settings = settings_for(request, plans, max(LEAST_TRAINING, left.training))
-    if train(settings, run, resume=(run / "state.pt").exists()).reason == "interrupted":
+    try:
+        outcome = train(settings, run, resume=(run / "state.pt").exists())
+    except KeyboardInterrupt:
         return False
-    make_model(run / "best", model)
-    return True
+    if outcome.reason != "interrupted":
+        make_model(run / "best", model)
+    return not outcome.told_to_end
 
 
 def tune(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> SearchChoice | None:

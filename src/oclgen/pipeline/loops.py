@@ -191,9 +191,11 @@ class Improver:
         start = read_settings(self.work / "training" / "settings.json")
         asked = finetuning_settings(start, before / RELATIONAL.name, folder / "data", seconds)
         settings = read_settings(run / "settings.json") if begun else asked
-        if train(settings, run, resume=begun).reason == "interrupted":
+        outcome = train(settings, run, resume=begun)
+        if outcome.reason != "interrupted":
+            make_model(run / "best", folder / "model", self.choice)
+        if outcome.told_to_end:
             raise KeyboardInterrupt  # saved; whoever sent the signal meant the whole command
-        make_model(run / "best", folder / "model", self.choice)
 
     def choose(self, number: int, seconds: float) -> None:
         """Keep the candidate if it is better than the model before."""

@@ -109,6 +109,7 @@ def test_a_signal_while_examples_are_encoded_ends_the_run_at_once(
     monkeypatch.setattr(verb, "open_sources", encoding)
     with pytest.raises(KeyboardInterrupt):
         train(settings(data), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_only_the_verb_that_has_resume_speaks_of_it(

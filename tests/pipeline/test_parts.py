@@ -178,6 +178,12 @@ def test_a_bad_model_is_explained(
     assert len(lines) == 2 and cause in lines[1]
 
 
+@pytest.mark.parametrize(("seconds", "more"), [(60.0, "2m"), (100.0, "4m"), (900.0, "30m")])
+def test_the_time_that_is_advised_is_at_least_twice_the_one_before(seconds: float, more: str) -> None:
+    lines = list(diagnose(Evidence(40, 0, FALLING, results(8, None), seconds)))
+    assert f"such as --time {more} with" in lines[1]
+
+
 def test_a_loss_falls_only_if_it_does_so_while_the_rate_is_constant() -> None:
     assert still_falling(FALLING)
     assert not still_falling(FLAT)

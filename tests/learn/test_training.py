@@ -19,6 +19,7 @@ import torch
 from oclgen.checkpoint import load_checkpoint
 from oclgen.cli import run as run_cli
 from oclgen.errors import InputError, OclgenError
+from oclgen.learn import train as verb
 from oclgen.learn import trainer as loop
 from oclgen.learn.export import load_state
 from oclgen.learn.settings import TrainingSettings, read_settings
@@ -84,6 +85,31 @@ def test_an_interrupted_run_resumes_as_if_nothing_had_happened(
         assert losses(tmp_path / "parts", group) == losses(tmp_path / "whole", group)
     first, second = (load_state(tmp_path / name / "state.pt")["network"] for name in ("whole", "parts"))
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_signal_as_a_run_finishes_is_told(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ordinary = Trainer.finish
+
+    def finish(trainer: Trainer, reason: str) -> str:
+        signal.raise_signal(signal.SIGTERM)
+        return ordinary(trainer, reason)
+
+    monkeypatch.setattr(Trainer, "finish", finish)
+    outcome = train(settings(data, "heuristic", "schedule.steps=2"), tmp_path / "run")
+    assert (outcome.reason, outcome.signal, outcome.told_to_end) == ("finished", signal.SIGTERM, True)
+
+
+def test_a_signal_while_examples_are_encoded_ends_the_run_at_once(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def encoding(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("it went on")
+
+    monkeypatch.setattr(verb, "open_sources", encoding)
+    with pytest.raises(KeyboardInterrupt):
+        train(settings(data), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_only_the_verb_that_has_resume_speaks_of_it(

@@ -4,7 +4,7 @@ import pytest
 
 from oclgen.domains import catalog
 from oclgen.interfaces import State
-from oclgen.pddl.initial_state import problem_from, with_fewer_goals
+from oclgen.pddl.initial_state import goal_parts, problem_from, with_fewer_goals
 from oclgen.pddl.reading.problem import read_problem
 from oclgen.pddl.task import PddlTask
 
@@ -36,3 +36,8 @@ def test_a_problem_with_fewer_goals_differs_in_nothing_else(share: float, kept: 
     assert after.goal[0] <= before.goal[0] and len(after.goal[0]) == kept and len(before.goal[0]) == 5
     for same in ("name", "objects", "init", "values", "minimizes_cost"):
         assert getattr(after, same) == getattr(before, same)
+
+
+@pytest.mark.parametrize(("goal", "parts"), [("(a)", 1), ("(and (a))", 1), ("(and (a) (not (b)))", 2), ("()", 1)])
+def test_the_parts_of_a_goal_are_those_of_its_conjunction(goal: str, parts: int) -> None:
+    assert goal_parts(f"(define (problem p) (:domain d) (:init) (:goal {goal}))") == parts

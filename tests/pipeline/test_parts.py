@@ -118,6 +118,11 @@ def test_a_teacher_with_little_time_tries_all_problems_of_a_folder() -> None:
     assert teacher_limit(200.0, None, 1) == 20.0
 
 
+@pytest.mark.parametrize(("problems", "seconds"), [(1, 60.0), (3, 40.0), (10, 12.0), (20, 12.0), (80, 3.0)])
+def test_the_fewer_problems_the_longer_the_teacher_tries_each(problems: int, seconds: float) -> None:
+    assert teacher_limit(120.0, problems, 2) == seconds
+
+
 def results(*lengths: int | None) -> list[EvaluationResult]:
     return [EvaluationResult(number, "oclgen", length, 10) for number, length in enumerate(lengths)]
 
@@ -171,6 +176,12 @@ def test_a_bad_model_is_explained(
     lines = list(diagnose(Evidence(learned_from, without_plan, losses, results(8, None), 60.0)))
     assert "1 of 2 held-out problems are unsolved" in lines[0]
     assert len(lines) == 2 and cause in lines[1]
+
+
+@pytest.mark.parametrize(("seconds", "more"), [(60.0, "2m"), (100.0, "4m"), (900.0, "30m")])
+def test_the_time_that_is_advised_is_at_least_twice_the_one_before(seconds: float, more: str) -> None:
+    lines = list(diagnose(Evidence(40, 0, FALLING, results(8, None), seconds)))
+    assert f"such as --time {more} with" in lines[1]
 
 
 def test_a_loss_falls_only_if_it_does_so_while_the_rate_is_constant() -> None:

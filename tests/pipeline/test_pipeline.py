@@ -104,6 +104,23 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (model / "relational").is_dir() and (model / "summary.json").exists()
 
 
+@pytest.mark.slow
+def test_more_time_goes_on_and_much_more_trains_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, model = harbour(tmp_path / "user", 12), tmp_path / "model"
+    weights, trained = model / "relational" / "weights.safetensors", model / "work" / "training" / "settings.json"
+    assert run_cli(arguments(folder, model, "6s")) == 0
+    installed, settings = weights.read_bytes(), trained.read_text()
+    capsys.readouterr()
+    assert run_cli(arguments(folder, model, "9s")) == 0
+    assert "trained again" not in capsys.readouterr().out
+    assert (weights.read_bytes(), trained.read_text()) == (installed, settings)
+    assert run_cli(arguments(folder, model, "20s")) == 0
+    found = re.search(r"^trained again: \d of 1 solved.* \(before: .*\): (not )?kept", capsys.readouterr().out, re.M)
+    assert found and trained.read_text() != settings
+    assert (weights.read_bytes() == installed) == bool(found[1])
+    assert json.loads((model / "summary.json").read_text())
+
+
 def test_problems_that_cannot_be_solved_end_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = lamp(tmp_path / "lamp", never="broken")
     assert run_cli(arguments(folder, tmp_path / "model")) == 36

@@ -15,31 +15,21 @@ from oclgen.data.off_plan import ID_STEP, off_plan_row
 from oclgen.pddl import task
 from oclgen.pddl.checking.validate import validate
 from oclgen.pddl.plan_file import parse_plan
-from oclgen.pddl.reading.problem import read_problem
 from oclgen.pipeline import off_plan, tuning
 from oclgen.pipeline.clock import Clock
 from oclgen.pipeline.evaluation import EvaluationJob, EvaluationResult
 from oclgen.pipeline.gathering import Plans, divide, store_examples
-from oclgen.pipeline.installing import SearchChoice, install, set_choice
+from oclgen.pipeline.installing import SearchChoice, install
+from oclgen.pipeline.learn import LearnRequest, tune
 from oclgen.pipeline.loops import Improver
 from oclgen.pipeline.off_plan import OffPlanStage, problem_of, states_each
 from oclgen.pipeline.tuning import Tuner
 from oclgen.support.files import write_json
 from tests.data.toy_data import make_dataset
 from tests.data.walked_data import solved_row, written
+from tests.pipeline.toy_models import fake_model
 
-
-@pytest.fixture(autouse=True)
-def patient_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(off_plan, "LEAST_LIMIT", 60.0)
-    monkeypatch.setattr(off_plan, "MOST_LIMIT", 60.0)
-
-
-@pytest.fixture
-def plans(tmp_path: Path) -> Plans:
-    """Of a folder of 12 solved problems: 10 to learn from, one to choose, one to measure."""
-    write_json(tmp_path / "splits.json", divide(make_dataset(tmp_path / "data", 12, blocks="3")))
-    return Plans(tmp_path)
+pytestmark = pytest.mark.usefixtures("patient_teacher")
 
 
 def stage(plans: Plans, work: Path) -> OffPlanStage:
@@ -75,16 +65,6 @@ def test_a_problem_that_is_too_large_for_us_has_no_off_plan_states(
     row = plans.rows("train")[0]
     found = off_plan.solve_state(off_plan.StateJob(row, 1, plans.data.domain_text, (), 0))
     assert (found.split, found.id) == ("failed", row.id + ID_STEP)
-
-
-def test_problems_that_were_too_hard_come_with_fewer_goals(plans: Plans, tmp_path: Path) -> None:
-    row = max(plans.rows("train"), key=lambda row: row.length)
-    hard = replace(row, split="failed", plan="", length=-1, outcome="time")
-    made = off_plan.solve_state(off_plan.StateJob(hard, 1, plans.data.domain_text, (), 0))
-    assert made.split == "train" and problem_of(made) == row.id
-    before, after = (read_problem(plans.data.domain_text, each.problem) for each in (row, made))
-    assert before.init == after.init and after.goal != before.goal
-    assert validate(plans.data.domain_text, made.problem, parse_plan(made.plan, "")).valid
 
 
 FRAGILE = """(define (domain fragile) (:predicates (whole ?x) (used ?x))
@@ -181,23 +161,29 @@ def test_with_one_problem_only_that_one_chooses(tmp_path: Path, monkeypatch: pyt
     assert len(tried) == 4
 
 
-def fake_model(folder: Path, choice: SearchChoice | None) -> Path:
-    (folder / "relational").mkdir(parents=True, exist_ok=True)
-    (folder / "relational" / "settings.json").write_text('{"max_plan": 73}')
-    set_choice(folder, choice)
-    return folder
+@pytest.mark.parametrize(("limit", "trials"), [(300.0, 0), (900.0, 4)])
+def test_settings_are_tried_only_where_the_whole_time_has_a_share_for_it(
+    plans: Plans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: float, trials: int
+) -> None:
+    tried = answering(monkeypatch, lambda _: 10)
+    request = LearnRequest("", tmp_path, limit, 1, 0)
+    fake_model(request.work / "model", None)
+    choice = tune(request, Clock(tmp_path / "clock.json", limit, begun=limit / 3), plans, lambda _: None)
+    assert len(tried) == trials and (choice is None) == (not trials)
+    assert ("no others were tried" in (request.work / "model" / "solve.toml").read_text()) == (not trials)
 
 
 def test_chosen_settings_replace_ours_but_never_the_users(tmp_path: Path) -> None:
-    out, written = tmp_path / "out", tmp_path / "written"
+    out = tmp_path / "out"
     out.mkdir()
-    install(fake_model(tmp_path / "model", None), out, written)
-    install(fake_model(tmp_path / "model", SearchChoice("applicable")), out, written)
-    settings = tomllib.loads((out / "solve.toml").read_text())
-    assert settings == {"max_tokens": 72, "decoding": "applicable", "percentile": 50}
-    (out / "solve.toml").write_text("samples = 3\n")
-    install(fake_model(tmp_path / "model", SearchChoice(percentile=20)), out, written)
-    assert (out / "solve.toml").read_text() == "samples = 3\n"
+    install(fake_model(tmp_path / "model", None), out)
+    install(fake_model(tmp_path / "another", SearchChoice("applicable")), out)
+    text = (out / "solve.toml").read_text()
+    assert tomllib.loads(text) == {"max_tokens": 72, "decoding": "applicable", "percentile": 50}
+    for own in ("samples = 3\n", text + "samples = 3\n", text.replace("50", "30"), text.partition("\n")[2], ""):
+        (out / "solve.toml").write_text(own)
+        install(fake_model(tmp_path / "model", SearchChoice(percentile=20)), out)
+        assert (out / "solve.toml").read_text() == own
 
 
 @pytest.mark.parametrize(
@@ -232,26 +218,3 @@ def test_loops_are_validated_on_the_best_plans_that_any_model_found(plans: Plans
         result = EvaluationResult(row.id, "oclgen", length, row.length, length, f"plan of {length}")
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(asdict(result)) + "\n")
     assert list(improver.validation()) == [replace(row, length=row.length - 1, plan=f"plan of {row.length - 1}")]
-
-
-def test_unsolvable_problems_are_no_failures_and_one_in_five_hard_ones_only_chooses(tmp_path: Path) -> None:
-    data = make_dataset(tmp_path / "data", 3, blocks="3")
-    row = next(dataset.open_dataset(data).rows())
-    writer = dataset.Writer(data, dataset.read_recipe(data), dataset.open_dataset(data).domain_text)
-    for number, outcome in enumerate(["exhausted", *["time"] * 7], 100):
-        failed: dict[str, Any] = {
-            "split": "failed",
-            "plan": "",
-            "length": -1,
-            "outcome": outcome,
-            "fingerprint": str(number),
-        }
-        writer.append(replace(row, id=number, **failed))
-    writer.close()
-    write_json(tmp_path / "splits.json", divide(data))
-    plans = Plans(tmp_path)
-    assert [row.id for row in plans.failed()] == list(range(101, 108))  # 100 has no plan, so nobody failed on it
-    assert [row.id for row in plans.hard()] == [101, 102, 103, 104, 106, 107]
-    assert [row.id for row in plans.choosing()] == [plans.validation()[0].id, 105]
-    improver = Improver(tmp_path, plans, Clock(tmp_path / "clock.json", 600.0), 1, 0, lambda _: None)
-    assert list(improver.validation()) == plans.validation()

@@ -28,7 +28,8 @@ from oclgen.support.settings import format_duration, parse_duration
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended: `finished`, `time` or `interrupted`; the signal's number, if it was one."""
+    """How a run ended: `finished`, `time` or `interrupted`; the number of the signal, if one came while it ran. A run
+    may be finished although there was a signal."""
 
     reason: str
     step: int
@@ -36,13 +37,18 @@ class Outcome:
     best_step: int
     signal: int = 0
 
+    @property
+    def told_to_end(self) -> bool:
+        return self.reason == "interrupted" or self.signal != 0
+
 
 def train(settings: TrainingSettings, folder: Path, resume: bool = False, max_time: float | None = None) -> Outcome:
-    """Run, or resume, the training that `settings` describe in `folder`."""
+    """Run, or resume, the training that `settings` describe in `folder`. While it runs a signal saves and ends it; one
+    that comes before, while examples are encoded, means what it means to the caller."""
     if settings.run.threads:
         torch.set_num_threads(settings.run.threads)
     patience = parse_duration(settings.run.patience)
-    with flushing_denormals(), join_world(settings.run.device, patience) as world, catching_signals() as caught:
+    with flushing_denormals(), join_world(settings.run.device, patience) as world:
         resume = resume and began(folder)
         changed = check_folder(settings, folder, resume)
         state = load_state(folder / "state.pt") if resume else {}
@@ -58,8 +64,9 @@ def train(settings: TrainingSettings, folder: Path, resume: bool = False, max_ti
         try:
             for line in [introduction(trainer), *changes]:
                 reporter.say(line)
-            reason = trainer.run(reporter, max_time, lambda: bool(caught))
-            reporter.say(conclusion(trainer, reason))
+            with catching_signals() as caught:
+                reason = trainer.run(reporter, max_time, lambda: bool(caught))
+                reporter.say(conclusion(trainer, reason))
         finally:
             reporter.close()
         progress = trainer.progress

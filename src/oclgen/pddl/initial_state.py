@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterable
-from typing import Any
 
 from oclgen.interfaces import Atom
 from oclgen.pddl.model import DomainInfo
@@ -29,14 +28,24 @@ def with_fewer_goals(problem: str, share: float, rng: random.Random) -> str:
     _, root = read_definition(Source("<problem>", problem), "problem")
     lines = [f"(define {_text(root[1])}"]
     for section in root[2:]:
-        if section[0] == ":goal":
-            goal = section[1]
-            parts: list[Any] = list(goal[1:]) if isinstance(goal, Group) and goal[0] == "and" else [goal]
+        if isinstance(section, Group) and section[0] == ":goal":
+            parts = _parts(section[1])
             kept = rng.sample(parts, min(len(parts), max(1, round(share * len(parts)))))
             lines.append(f"(:goal (and {' '.join(map(_text, kept))}))")
         else:
             lines.append(_text(section))
     return "\n".join(lines) + ")\n"
+
+
+def goal_parts(problem: str) -> int:
+    """How many parts the goal has; with one there are no fewer goals."""
+    _, root = read_definition(Source("<problem>", problem), "problem")
+    goals = [section[1] for section in root[2:] if isinstance(section, Group) and section[0] == ":goal"]
+    return sum(len(_parts(goal)) for goal in goals)
+
+
+def _parts(goal: Node) -> list[Node]:
+    return goal[1:] if isinstance(goal, Group) and goal[:1] == ["and"] else [goal]
 
 
 def _text(node: Node) -> str:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from statistics import mean
 
 from oclgen.pipeline.evaluation import SEARCH, EvaluationResult
 from oclgen.support.files import read_json_lines
-from oclgen.support.settings import format_duration
 
 GOOD = 0.9
 """Share of the held-out problems that a good model solves."""
@@ -54,8 +54,8 @@ def likely_causes(evidence: Evidence) -> Iterator[str]:
     if failed > count / 2:
         yield (f"- the teacher failed on {failed} problems: give smaller ones, or plans of your own in training_plans/")
     if still_falling(evidence.losses):
-        more = format_duration(2 * evidence.seconds)
-        yield f"- the loss was still falling: give it more time, such as --time {more.split()[0]} with the same --out"
+        more = f"{ceil(2 * evidence.seconds / 60)}m"
+        yield f"- the loss was still falling: give it more time, such as --time {more} with the same --out"
 
 
 def still_falling(losses: Sequence[tuple[int, float]]) -> bool:

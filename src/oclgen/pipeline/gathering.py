@@ -3,12 +3,13 @@
 WORK/data/        every problem with its plan, or why there is none
 WORK/files.json   how many files there were
 WORK/splits.json  which problems are learned from, which choose among models, and which only measure
+WORK/earlier.json the same from before the teacher went on
 WORK/plans/       the data set to train on, states beside the plans included
 """
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from math import ceil
@@ -100,7 +101,8 @@ def gather(source: Problems, work: Path, clock: Clock, seconds: float, seed: int
     if not (work / "splits.json").exists():
         ask_teacher(source, work, clock, seconds, seed, workers, say)
         write_json(work / "files.json", {"files": source.size})
-        write_json(work / "splits.json", divided(work / "data"))
+        earlier = read_json(work / "earlier.json") if (work / "earlier.json").exists() else {}
+        write_json(work / "splits.json", divided(work / "data", earlier.items()))
     tell_changes(source, work, say)
     plans = Plans(work)
     counts = plans.counts()
@@ -161,31 +163,34 @@ def ask_teacher(
 
 
 def teacher_limit(seconds: float, problems: int | None, workers: int) -> float:
-    """Short enough to try all problems of a folder."""
-    share = seconds / 10 if problems is None else min(seconds / 10, seconds * workers / problems)
+    """Short enough to try all problems of a folder, and of many problems more than a few."""
+    share = seconds / 10 if problems is None else min(seconds / min(10, problems), seconds * workers / problems)
     return min(MOST_LIMIT, max(LEAST_LIMIT, share))
 
 
-def divided(data: Path) -> dict[str, str]:
+def divided(data: Path, earlier: Iterable[tuple[str, str]]) -> dict[str, str]:
     """As `divide`; where nothing was solved nothing stays, so that corrected problems and more time begin anew."""
     try:
-        return divide(data)
+        return divide(data, earlier)
     except NothingSolvedError:
         shutil.rmtree(data)
         raise
 
 
-def divide(data: Path) -> dict[str, str]:
-    """Splits by the number of problems that have plans: a tenth each to choose and to measure, all others to learn."""
+def divide(data: Path, earlier: Iterable[tuple[str, str]] = ()) -> dict[str, str]:
+    """Splits by the number of problems that have plans: a tenth each to choose and to measure, all others to learn.
+    Splits from earlier stay, so that nothing that was learned from is held out."""
     found = [(row["id"], row["split"], row["outcome"]) for row in dataset.columns(data, ["id", "split", "outcome"])]
     solved = sorted(number for number, split, _ in found if split != FAILED)
     if not solved:
         raise NothingSolvedError(no_plans(Counter(outcome for _, _, outcome in found)))
     share = min(MOST_HELD_OUT, max(1, len(solved) // 10))
-    test = share if len(solved) > 2 else 0
-    val = share if len(solved) > 1 else 0
-    splits = [TEST] * test + [VAL] * val + [TRAIN] * (len(solved) - test - val)
-    return dict(zip(map(str, solved), splits, strict=True))
+    sizes = {TEST: share if len(solved) > 2 else 0, VAL: share if len(solved) > 1 else 0}
+    known = dict(earlier)
+    counts = Counter(known.values())
+    new = [str(number) for number in solved if str(number) not in known]
+    held_out = [split for split, size in sizes.items() for _ in range(size - counts[split])]
+    return known | dict(zip(new, held_out + [TRAIN] * len(new), strict=False))
 
 
 def no_plans(outcomes: Counter[str]) -> str:

@@ -1,5 +1,6 @@
 """Model folders that appear whole: a checkpoint and the search settings that suit it."""
 
+import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from oclgen.encoding.kinds import RELATIONAL
 from oclgen.learn.export import ship
 from oclgen.support.files import copy_folder, replacing_folder, write_text
 
+SIGNED = "# Written by oclgen learn ({digest}), which writes it anew unless it has been changed.\n"
 SOLVE = """# Search settings that suit this model; any of them can be changed here.
 # Rollouts are as long as the plans that the model has learned to write in one piece.
 max_tokens = {max_tokens}
@@ -44,15 +46,22 @@ def set_choice(folder: Path, choice: SearchChoice | None) -> None:
         origin=origin if choice else "These suit most domains; no others were tried:",
         **asdict(choice or SearchChoice()),
     )
-    write_text(folder / "solve.toml", text)
+    write_text(folder / "solve.toml", signed(text))
 
 
-def install(model: Path, out: Path, written: Path) -> None:
-    """Put a model into the user's folder, where other files may lie beside it. Settings that the user has changed stay:
-    those that differ from what was `written` there last."""
+def install(model: Path, out: Path) -> None:
+    """Put a model into the user's folder, where other files may lie beside it. Settings that the user has changed
+    stay."""
     copy_folder(model / RELATIONAL.name, out / RELATIONAL.name)
-    there, text = out / "solve.toml", (model / "solve.toml").read_text(encoding="utf-8")
-    ours = written.read_text(encoding="utf-8") if written.exists() else text
-    if not there.exists() or there.read_text(encoding="utf-8") == ours:
-        write_text(written, text)
-        write_text(there, text)
+    there = out / "solve.toml"
+    if not there.exists() or is_signed(there.read_text(encoding="utf-8")):
+        write_text(there, (model / "solve.toml").read_text(encoding="utf-8"))
+
+
+def signed(text: str) -> str:
+    """With a first line that tells whether the rest is as it was written."""
+    return SIGNED.format(digest=hashlib.sha256(text.encode()).hexdigest()[:16]) + text
+
+
+def is_signed(text: str) -> bool:
+    return text == signed(text.partition("\n")[2])

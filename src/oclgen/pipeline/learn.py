@@ -6,12 +6,12 @@ then problems that were held out are solved. Everything lies in OUT/work, each p
 at all, and the same command again goes on where the last one stopped, however it ended.
 """
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oclgen.data.dataset import TEST, TRAIN, VAL
+from oclgen.encoding.kinds import RELATIONAL
 from oclgen.learn.settings import TrainingSettings, read_settings
 from oclgen.learn.train import train
 from oclgen.pipeline.clock import LEAST_TUNING, Clock, TimePlan
@@ -20,7 +20,8 @@ from oclgen.pipeline.evaluation import METHODS, EvaluationJob, EvaluationResult,
 from oclgen.pipeline.gathering import Plans, gather, store_examples
 from oclgen.pipeline.installing import SearchChoice, install, make_model, set_choice
 from oclgen.pipeline.loops import Improver
-from oclgen.pipeline.off_plan import OffPlanStage, states_each
+from oclgen.pipeline.more_time import extend, keep_better
+from oclgen.pipeline.off_plan import OffPlanStage, states_each, with_several_goals
 from oclgen.pipeline.sizes import training_settings
 from oclgen.pipeline.source import Say, check_source, readable_problems
 from oclgen.pipeline.tuning import Tuner
@@ -66,54 +67,49 @@ def learn(request: LearnRequest, say: Say, publish: Publish = lambda _: None) ->
     check_source(source, request.work)
     request.work.mkdir(parents=True, exist_ok=True)
     with locked(request.work), Clock(request.work / "clock.json", request.seconds, request.begun).running() as clock:
-        extend(request)
+        begun = extend(request.work, request.out, request.seconds, clock)
         left = f", {format_duration(clock.left)} left" if clock.spent > 1 else ""
         say(f"plan for {format_duration(request.seconds)}{left}: {TimePlan.of(clock.limit).line()}")
-        seconds = max(LEAST_TRAINING, TimePlan.of(clock.limit).teacher - clock.spent)
+        seconds = max(LEAST_TRAINING, TimePlan.of(clock.limit - begun).teacher - (clock.spent - begun))
         plans = gather(source, request.work, clock, seconds, request.seed, request.workers, say)
         add_off_plan_states(request, clock, plans, say)
-        if not train_model(request, clock, plans, say):
-            if (request.training / "best").is_dir():
-                publish_model(request, request.training / "best", publish)
-            return False
-        choice = tune(request, clock, plans, say)
-        improver = Improver(request.work, plans, clock, request.workers, request.seed, say, choice)
-        put_in_place(request, improver.current(), publish)
-        for model in improver.loops(clock.limit - TimePlan.of(clock.limit).evaluation):
-            put_in_place(request, model, publish)
-        for line in report(request, clock, plans):
-            say(line)
-    return True
+        trained = train_model(request, clock, plans, say)
+        if not trained or not (request.out / RELATIONAL.name).exists():
+            publish_model(request, publish)
+        if trained:
+            improve_model(request, clock, plans, say, publish)
+            for line in report(request, clock, plans):
+                say(line)
+    return trained
+
+
+def improve_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say, publish: Publish) -> None:
+    """Search settings and loops, while there is time; each better model is put in place."""
+    improver = Improver(request.work, plans, clock, request.workers, request.seed, say)
+    keep_better(improver)
+    improver = replace(improver, choice=tune(request, clock, plans, say))
+    put_in_place(request, improver.current(), publish)
+    for model in improver.loops(clock.limit - TimePlan.of(clock.limit).evaluation):
+        (request.work / "evaluation.jsonl").unlink(missing_ok=True)
+        put_in_place(request, model, publish)
 
 
 def put_in_place(request: LearnRequest, model: Path, publish: Publish) -> None:
-    install(model, request.out, request.work / "solve.toml")
+    install(model, request.out)
     publish(request.out)
 
 
-def publish_model(request: LearnRequest, checkpoint: Path, publish: Publish) -> None:
-    """The best of an unfinished training, so that something is there."""
-    make_model(checkpoint, request.work / "unfinished")
-    put_in_place(request, request.work / "unfinished", publish)
-
-
-def extend(request: LearnRequest) -> None:
-    """Where the same folder is given more time than before, training goes on and the loops begin again. If the teacher
-    had not seen all problems, it goes on, too, and the training begins again: the splits are others."""
-    path = request.work / "time.json"
-    before = float(read_json(path)["seconds"]) if path.exists() else request.seconds
-    if request.seconds > before:
-        (request.work / "evaluation.jsonl").unlink(missing_ok=True)
-        folders = [request.work / "model", *request.work.glob("loop-*")]
-        if not (request.work / "teacher.json").exists():
-            (request.work / "splits.json").unlink(missing_ok=True)
-            (request.work / "off_plan.json").unlink(missing_ok=True)
-            folders += [request.work / "off_plan", request.work / "plans", request.training]
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-        for file in (*request.work.glob("choice*"), *request.work.glob("tuning*"), request.work / "settings.json"):
-            file.unlink(missing_ok=True)
-    write_json(path, {"seconds": request.seconds})
+def publish_model(request: LearnRequest, publish: Publish) -> None:
+    """The trained model, or the best of an unfinished training, so that something is there. Where the training began
+    again something better may be there."""
+    if (request.work / "before").exists():
+        return
+    model, best = request.work / "model", request.training / "best"
+    if not model.exists() and best.is_dir():
+        model = request.work / "unfinished"
+        make_model(best, model)
+    if model.exists():
+        put_in_place(request, model, publish)
 
 
 def add_off_plan_states(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> None:
@@ -124,13 +120,15 @@ def add_off_plan_states(request: LearnRequest, clock: Clock, plans: Plans, say: 
     left = TimePlan.of(clock.left, "teacher")
     if states_each(len(rows)) and left.off_plan:
         say(f"plan for the {format_duration(clock.left)} that are left: {left.line()}")
-        stage = OffPlanStage(request.work, rows, plans.hard(), plans.data, request.seed)
+        hard = with_several_goals(plans.hard())
+        stage = OffPlanStage(request.work, rows, hard, plans.data, request.seed)
         stage.run(clock, left.off_plan, request.workers, say)
     store_examples(plans)
 
 
 def train_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> bool:
-    """The network from scratch, or the rest of its training; false if that was interrupted."""
+    """The network from scratch, or the rest of its training; false if that was interrupted, be it in its last
+    moment."""
     model, run = request.work / "model", request.training
     if model.exists():
         return True
@@ -138,20 +136,25 @@ def train_model(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> 
     if left.training:
         say(f"plan for the {format_duration(clock.left)} that are left: {left.line()}")
     settings = settings_for(request, plans, max(LEAST_TRAINING, left.training))
-    if train(settings, run, resume=(run / "state.pt").exists()).reason == "interrupted":
+    try:
+        outcome = train(settings, run, resume=(run / "state.pt").exists())
+    except KeyboardInterrupt:
         return False
-    make_model(run / "best", model)
-    return True
+    if outcome.reason != "interrupted":
+        make_model(run / "best", model)
+    return not outcome.told_to_end
 
 
 def tune(request: LearnRequest, clock: Clock, plans: Plans, say: Say) -> SearchChoice | None:
-    """The search settings that suit the model, written into it; None where there is no time to try any."""
+    """The search settings that suit the model, written into it; None where there is no time to try any, or was none
+    before the loops."""
     tuner = Tuner(request.work, plans, request.workers, request.seed, say)
-    seconds = TimePlan.of(clock.left, "teacher", "off_plan", "training").tuning
-    if tuner.chosen is None and seconds < LEAST_TUNING:
+    left = TimePlan.of(clock.left, "teacher", "off_plan", "training").tuning
+    seconds = min(left, TimePlan.of(clock.limit).tuning)
+    if tuner.chosen is None and (seconds < LEAST_TUNING or (request.work / "loop-1").exists()):
         return None
     model = request.work / "model"
-    choice = tuner.chosen or tuner.choose(model, clock, min(seconds, TimePlan.of(clock.limit).tuning))
+    choice = tuner.chosen or tuner.choose(model, clock, seconds)
     set_choice(model, choice)
     return choice
 

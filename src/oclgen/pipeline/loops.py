@@ -27,7 +27,7 @@ from oclgen.pipeline.clock import LEAST_LOOP, Clock
 from oclgen.pipeline.evaluation import SEARCH, EvaluationJob, EvaluationResult, Score, evaluate
 from oclgen.pipeline.gathering import NO_PLAN, Plans, training_rows
 from oclgen.pipeline.installing import SearchChoice, make_model
-from oclgen.pipeline.off_plan import problem_of
+from oclgen.pipeline.off_plan import problem_of, some
 from oclgen.pipeline.sizes import finetuning_settings
 from oclgen.pipeline.source import Say
 from oclgen.support.files import JsonLines, read_json, read_json_lines, write_json
@@ -154,8 +154,9 @@ class Improver:
         )
 
     def problems(self, number: int) -> list[Row]:
-        """Training problems, and those for which the teacher's limits were too small."""
-        rows = self.plans.rows(TRAIN) + self.plans.hard()
+        """Training problems, and at most as many others for which the teacher's limits were too small."""
+        rows = self.plans.rows(TRAIN)
+        rows += some(self.plans.hard(), len(rows), self.seed, number)
         random.Random(f"{self.seed}/{number}").shuffle(rows)
         return rows
 
@@ -165,7 +166,7 @@ class Improver:
     def examples(self, number: int) -> Iterator[Row]:
         """Each training problem with the best plan known, and what the searches found beside it. The teacher's plans
         from states beside its own stay only where its plan is still the best: elsewhere they are too long."""
-        rows: Mapping[int, Row] = {row.id: row for row in self.problems(number)}
+        rows: Mapping[int, Row] = {row.id: row for row in self.plans.rows(TRAIN) + self.plans.hard()}
         best = best_searches(each for past in range(1, number + 1) for each in self.searches(past))
         found = (row for row in example_rows(best, rows, SEARCH) if row.length < NO_PLAN)
         yield from found
@@ -190,9 +191,11 @@ class Improver:
         start = read_settings(self.work / "training" / "settings.json")
         asked = finetuning_settings(start, before / RELATIONAL.name, folder / "data", seconds)
         settings = read_settings(run / "settings.json") if begun else asked
-        if train(settings, run, resume=begun).reason == "interrupted":
+        outcome = train(settings, run, resume=begun)
+        if outcome.reason != "interrupted":
+            make_model(run / "best", folder / "model", self.choice)
+        if outcome.told_to_end:
             raise KeyboardInterrupt  # saved; whoever sent the signal meant the whole command
-        make_model(run / "best", folder / "model", self.choice)
 
     def choose(self, number: int, seconds: float) -> None:
         """Keep the candidate if it is better than the model before."""

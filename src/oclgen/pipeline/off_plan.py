@@ -4,7 +4,7 @@ A policy that has seen only plans does not know what to do one wrong action late
 learned by heart. So from each training problem come problems that start elsewhere: at its initial state or at a state
 of its plan, and from there some random actions on. The teacher solves them. Where it proves that there is no plan, the
 state is a dead end: the heuristic learns that it is far from the goal, the policy that nothing leads there. Problems
-that were too hard for the teacher come with fewer goals.
+that were too hard for the teacher come with fewer goals, never more of them than solved ones.
 
 WORK/off_plan/      these problems, with plans or without
 WORK/off_plan.json  when, on the clock, this stage ends
@@ -26,7 +26,7 @@ from oclgen.data.dead_ends import ask, dead_end_row, is_dead_end
 from oclgen.data.off_plan import ID_STEP, off_plan_row, walk_from
 from oclgen.errors import UnsupportedError
 from oclgen.interfaces import Plan
-from oclgen.pddl.initial_state import problem_from, with_fewer_goals
+from oclgen.pddl.initial_state import goal_parts, problem_from, with_fewer_goals
 from oclgen.pddl.plan_file import parse_plan
 from oclgen.pddl.task import PddlTask
 from oclgen.pipeline.clock import Clock
@@ -60,11 +60,22 @@ class StateJob:
     seed: int
 
 
-def states_each(problems: int) -> int:
-    """How many states beside each plan; 0 where there are problems enough."""
-    if problems >= FEW_PROBLEMS:
+def states_each(solved: int, hard: int = 0) -> int:
+    """How many rounds: in each of them comes a state beside each plan, and at most as many of the problems that were
+    too hard. 0 where there are problems enough."""
+    if solved >= FEW_PROBLEMS:
         return 0
-    return min(MOST_STATES, ceil((EXAMPLES - problems) / problems))
+    return min(MOST_STATES, ceil((EXAMPLES - solved) / (solved + min(solved, hard))))
+
+
+def with_several_goals(rows: list[Row]) -> list[Row]:
+    """Problems that can come with fewer."""
+    return [row for row in rows if goal_parts(row.problem) > 1]
+
+
+def some(rows: list[Row], most: int, *key: object) -> list[Row]:
+    """Rows by chance, at most so many; the same ones for the same key."""
+    return random.Random("/".join(map(str, key))).sample(rows, min(most, len(rows)))
 
 
 @dataclass(frozen=True)
@@ -74,7 +85,7 @@ class OffPlanStage:
     work: Path
     rows: list[Row]
     hard: list[Row]
-    """Problems for which the teacher's limits were too small."""
+    """Problems with several goals for which the teacher's limits were too small."""
     data: dataset.Dataset
     seed: int
 
@@ -87,10 +98,10 @@ class OffPlanStage:
         path = self.work / "off_plan.json"
         if not path.exists():
             write_json(path, {"end": round(clock.spent + seconds, 1)})
-        end, each = float(read_json(path)["end"]), states_each(len(self.rows))
+        end, each = float(read_json(path)["end"]), states_each(len(self.rows), len(self.hard))
         say(
             f"off-plan states: few problems to learn from ({len(self.rows)}), so {TEACHER} also solves up to {each} "
-            f"states beside each plan{self.fewer_goals(each)}, {format_duration(max(0.0, end - clock.spent))} in all"
+            f"states beside each plan{self.fewer_goals()}, {format_duration(max(0.0, end - clock.spent))} in all"
         )
         recipe = {**self.data.recipe, "off_plan": {"states": each, "seed": self.seed}}
         with closing(Writer(self.folder, recipe, self.data.domain_text)) as writer:
@@ -98,11 +109,16 @@ class OffPlanStage:
         outcomes = Counter(outcome_text(row) for row in dataset.open_dataset(self.folder).rows())
         say(f"off-plan states: {', '.join(f'{outcomes[text]} {text}' for text in (SOLVED, DEAD_ENDS, FAILED))}")
 
-    def fewer_goals(self, each: int) -> str:
-        return f" and {len(self.hard)} problems that were too hard with fewer goals, {each} times" if self.hard else ""
+    def problems(self, k: int) -> list[Row]:
+        """The problems of the k-th round."""
+        return self.rows + some(self.hard, len(self.rows), self.seed, k)
+
+    def fewer_goals(self) -> str:
+        count, hard = len(self.problems(1)) - len(self.rows), len(self.hard)
+        return f" and, as often, {count} of the {hard} problems that were too hard, with fewer goals" if hard else ""
 
     def solve(self, writer: Writer, each: int, clock: Clock, end: float, workers: Workers) -> None:
-        total, done = each * len(self.rows + self.hard), len(writer.fingerprints)
+        total, done = each * len(self.problems(1)), len(writer.fingerprints)
         progress = Progress(total, done, "state")
         for row in run_unordered(solve_state, self.jobs(writer, each, clock, end), workers):
             writer.append(row)
@@ -113,7 +129,7 @@ class OffPlanStage:
     def jobs(self, writer: Writer, each: int, clock: Clock, end: float) -> Iterator[StateJob]:
         """One state of every problem before the second of any."""
         for k in range(1, each + 1):
-            for row in self.rows + self.hard:
+            for row in self.problems(k):
                 if row.id + k * ID_STEP in writer.fingerprints:
                     continue
                 if clock.spent > end:

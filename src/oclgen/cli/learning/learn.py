@@ -25,7 +25,8 @@ def command(domain: str, seconds: float, out: Path, workers: int | None, cluster
 
     Plans in training_plans/ spare the teacher's time. DOMAIN may also be a domain that comes with oclgen, or a folder
     with a generator; then problems are drawn. The model in OUT is ready for: oclgen solve --model OUT. The same command
-    again goes on where the last one stopped; with more time than before it learns on.
+    again goes on where the last one stopped; with more time than before it improves itself further, with twice as much
+    it also trains on.
     """
     from oclgen.pipeline.learn import LearnRequest, learn
 

@@ -1,6 +1,8 @@
 """`oclgen train`: a network from a data set."""
 
 import json
+import signal
+import sys
 from pathlib import Path
 
 import click
@@ -50,6 +52,7 @@ def command(
     if max_time is not None and settings.schedule.time:
         settings = read_settings(config, kind, [*changes, f"schedule.time={max_time}s"])
     folder = out or Path("runs") / config.stem
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # while examples are encoded
     outcome = train(settings, folder, resume, max_time)
     if outcome.reason != "finished":
         click.echo("go on with --resume")

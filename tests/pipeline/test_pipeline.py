@@ -65,7 +65,7 @@ def test_one_problem_without_objects_beside_an_unsolvable_one_is_enough(
 
 
 @pytest.mark.slow
-def test_a_loop_of_self_improvement_is_kept_only_if_it_is_better(
+def test_a_loop_of_self_improvement_is_kept_unless_it_is_worse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sizes, "MOST_EPOCHS", 8.0)

@@ -1,8 +1,7 @@
-"""Stages of `oclgen learn` by themselves: off-plan states, search settings, and when the loops end."""
+"""Stages of `oclgen learn` by themselves: off-plan states and search settings."""
 
-import json
 import tomllib
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from oclgen.pipeline.evaluation import EvaluationJob, EvaluationResult
 from oclgen.pipeline.gathering import Plans, divide, store_examples
 from oclgen.pipeline.installing import SearchChoice, install
 from oclgen.pipeline.learn import LearnRequest, tune
-from oclgen.pipeline.loops import Improver
 from oclgen.pipeline.off_plan import OffPlanStage, problem_of, states_each
 from oclgen.pipeline.tuning import Tuner
 from oclgen.support.files import write_json
@@ -184,37 +182,3 @@ def test_chosen_settings_replace_ours_but_never_the_users(tmp_path: Path) -> Non
         (out / "solve.toml").write_text(own)
         install(fake_model(tmp_path / "model", SearchChoice(percentile=20)), out)
         assert (out / "solve.toml").read_text() == own
-
-
-@pytest.mark.parametrize(
-    ("kept", "all_solved", "ends"),
-    [
-        ([False, False], True, True),
-        ([True, False, False], True, True),
-        ([False, False], False, False),
-        ([False, True], True, False),
-        ([False], True, False),
-    ],
-)
-def test_loops_end_early_when_all_is_solved_and_two_brought_nothing(
-    plans: Plans, tmp_path: Path, kept: list[bool], all_solved: bool, ends: bool
-) -> None:
-    for number, each in enumerate(kept, 1):
-        (tmp_path / f"loop-{number}").mkdir()
-        outcome = json.dumps({"kept": each, "all_solved": all_solved})
-        (tmp_path / f"loop-{number}" / "outcome.json").write_text(outcome)
-    said: list[str] = []
-    improver = Improver(tmp_path, plans, Clock(tmp_path / "clock.json", 600.0), 1, 0, said.append)
-    assert improver.settled() is ends
-    assert len(said) == ends
-
-
-def test_loops_are_validated_on_the_best_plans_that_any_model_found(plans: Plans, tmp_path: Path) -> None:
-    [row] = plans.validation()
-    improver = Improver(tmp_path, plans, Clock(tmp_path / "clock.json", 600.0), 1, 0, lambda _: None)
-    assert list(improver.validation()) == [row]
-    (tmp_path / "loop-1").mkdir()
-    for name, length in (("choice-0", row.length - 1), ("loop-1/choice", row.length + 1)):
-        result = EvaluationResult(row.id, "oclgen", length, row.length, length, f"plan of {length}")
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps(asdict(result)) + "\n")
-    assert list(improver.validation()) == [replace(row, length=row.length - 1, plan=f"plan of {row.length - 1}")]

@@ -1,12 +1,13 @@
 """Loops of self-improvement while there is time: search the training problems, learn from what is found, keep the new
-model only if it is better on problems that it has not learned from.
+model unless it is worse on problems that it has not learned from. One that is as good has met more states, dead ends
+among them, which shows on larger problems.
 
     WORK/loop-1/plan.json       its share of the time
         searches.jsonl          one line per finished search
         data/  training/        what it learned from, and the training run
         model/                  the candidate
         choice.jsonl            the candidate on the problems that choose among models
-        outcome.json            whether it was kept
+        outcome.json            whether it was kept, and whether it was better
     WORK/choice-0.jsonl         the trained model on the same problems
 """
 
@@ -89,7 +90,7 @@ class Improver:
     def settled(self) -> bool:
         """Whether all problems that choose are solved and the last loops made nothing better."""
         last = self.outcomes()[-IDLE_LOOPS:]
-        settled = len(last) == IDLE_LOOPS and last[-1]["all_solved"] and not any(outcome["kept"] for outcome in last)
+        settled = len(last) == IDLE_LOOPS and last[-1]["all_solved"] and not any(outcome["better"] for outcome in last)
         if settled:
             self.say(f"self-improvement ends early: all is solved, and {IDLE_LOOPS} loops in a row made nothing better")
         return settled
@@ -165,23 +166,25 @@ class Improver:
 
     def examples(self, number: int) -> Iterator[Row]:
         """Each training problem with the best plan known, and what the searches found beside it. The teacher's plans
-        from states beside its own stay only where its plan is still the best: elsewhere they are too long."""
+        from states beside its own stay only where no search has found one as short: elsewhere they are too long, or
+        leave it to chance which of several shortest plans is meant."""
         rows: Mapping[int, Row] = {row.id: row for row in self.plans.rows(TRAIN) + self.plans.hard()}
         best = best_searches(each for past in range(1, number + 1) for each in self.searches(past))
         found = (row for row in example_rows(best, rows, SEARCH) if row.length < NO_PLAN)
         yield from found
         yield from (row for row in rows.values() if row.id not in best and row.length < NO_PLAN)
-        better = {each.problem for each in best.values() if each.solved and each.length < each.known}
-        yield from (row for row in self.plans.off_plan() if row.outcome == DEAD_END or problem_of(row) not in better)
+        own = {each.problem for each in best.values() if each.solved and each.length <= each.known}
+        yield from (row for row in self.plans.off_plan() if row.outcome == DEAD_END or problem_of(row) not in own)
 
     def validation(self) -> Iterator[Row]:
-        """The problems that choose, with the best plans that any model found: a teacher's longer ones would prefer the
-        checkpoints that have learned least."""
+        """The problems that choose, with the best plans that any model found, the newest of equal ones: a teacher's
+        plans would prefer the checkpoints that have learned least."""
         best = {row.id: row for row in self.plans.choosing()}
-        for path in (self.work / "choice-0.jsonl", *sorted(self.work.glob("loop-*/choice.jsonl"))):
+        loops = (self.folder(number) / "choice.jsonl" for number in range(1, len(self.outcomes()) + 1))
+        for path in (self.work / "choice-0.jsonl", *loops):
             for found in (EvaluationResult(**line) for line in read_json_lines(path)):
                 row = best[found.problem]
-                if found.length is not None and found.length < row.length:
+                if found.length is not None and found.length <= row.length:
                     best[row.id] = replace(row, plan=found.plan, length=found.length)
         yield from (row for row in best.values() if row.length < NO_PLAN)
 
@@ -198,19 +201,20 @@ class Improver:
             raise KeyboardInterrupt  # saved; whoever sent the signal meant the whole command
 
     def choose(self, number: int, seconds: float) -> None:
-        """Keep the candidate if it is better than the model before."""
+        """Keep the candidate unless it is worse than the model before."""
         before = self.current_score(seconds)
         after = self.score(self.folder(number) / "model", self.folder(number) / "choice.jsonl", seconds / 2)
-        better = after.better_than(before)
+        kept = not before.better_than(after)
         problems = len(self.plans.choosing())
         outcome = {
-            "kept": better,
+            "kept": kept,
+            "better": after.better_than(before),
             "before": before.text(problems),
             "after": after.text(problems),
-            "all_solved": len((after if better else before).lengths) == problems,
+            "all_solved": len((after if kept else before).lengths) == problems,
         }
         write_json(self.folder(number) / "outcome.json", outcome)
-        self.say(f"loop {number}: {outcome['after']} (before: {outcome['before']}): {'kept' if better else 'not kept'}")
+        self.say(f"loop {number}: {outcome['after']} (before: {outcome['before']}): {'kept' if kept else 'not kept'}")
 
     def current_score(self, seconds: float) -> Score:
         kept = [past for past, outcome in enumerate(self.outcomes(), 1) if outcome["kept"]]

@@ -124,6 +124,8 @@ def train_run(run: FinetuneRun) -> str:
     if outcome.reason == "interrupted":
         raise OclgenError(f"finetuning the {kind} was interrupted; go on with --resume")
     copy_folder(run.folder / "last", run.target)
+    if outcome.told_to_end:  # in its last moment
+        raise OclgenError(f"interrupted when the {kind} was finetuned; go on with --resume")
     return kind
 
 

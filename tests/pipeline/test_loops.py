@@ -78,13 +78,20 @@ def test_of_plans_of_the_same_length_the_newest_validates(plans: Plans, tmp_path
 
 @pytest.mark.parametrize(
     ("length", "first", "kept", "better"),
-    [(9, 13, True, True), (10, 11, True, True), (10, 12, True, False), (10, 13, False, False), (11, 9, False, False)],
+    [
+        (9, 30, True, True),
+        (10, 19, True, True),
+        (10, 20, True, False),
+        (10, 21, True, False),
+        (10, 22, False, False),
+        (11, 9, False, False),
+    ],
 )
 def test_a_loop_is_kept_unless_its_model_is_worse(
     plans: Plans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int, first: int, kept: bool, better: bool
 ) -> None:
     def found(path: Path, jobs: list[EvaluationJob], *_: object) -> list[EvaluationResult]:
-        last, began = (length, first) if path.parent.name == "loop-1" else (10, 12)
+        last, began = (length, first) if path.parent.name == "loop-1" else (10, 20)
         return [EvaluationResult(job.row.id, job.method, last, 10, began) for job in jobs]
 
     monkeypatch.setattr(loops, "evaluate", found)

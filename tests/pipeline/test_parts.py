@@ -105,6 +105,15 @@ def test_where_last_plans_are_as_long_first_plans_decide() -> None:
     assert not Score({1: 10}, {1: 9}).better_than(Score({1: 9}, {1: 20}))
 
 
+def test_a_model_is_worse_if_it_solves_less_or_is_longer_or_its_first_plans_clearly_are() -> None:
+    some = Score({1: 10, 2: 20}, {1: 20, 2: 20})
+    assert Score({1: 5}).worse_than(some)
+    assert not Score({1: 30, 2: 30, 3: 30}).worse_than(some)
+    assert Score({1: 10, 2: 21}).worse_than(some) and not Score({1: 10, 2: 19}, {1: 50, 2: 50}).worse_than(some)
+    assert not Score({1: 10, 2: 20}, {1: 21, 2: 21}).worse_than(some)
+    assert Score({1: 10, 2: 20}, {1: 21, 2: 22}).worse_than(some)
+
+
 def test_another_setting_must_be_clearly_better() -> None:
     assert not Score({1: 999}).better_than(Score({1: 1000}), share=0.99)
     assert Score({1: 980}).better_than(Score({1: 1000}), share=0.99)

@@ -16,6 +16,8 @@ from oclgen.support.progress import Progress
 
 POLICY, SEARCH = METHODS = ("best-of-n", "oclgen")
 MEMORY_LIMIT = 4 << 30
+CLEARLY_LONGER = 1.05
+"""First plans vary by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,17 @@ class Score:
             return own < share * its
         own, its = totals(self.first, other.first)
         return own < share * its
+
+    def worse_than(self, other: "Score") -> bool:
+        """Fewer problems solved; or, where both solved as many, longer plans; or, where these are as long, first plans
+        that clearly are."""
+        if len(self.lengths) != len(other.lengths):
+            return len(self.lengths) < len(other.lengths)
+        own, its = totals(self.lengths, other.lengths)
+        if own != its:
+            return own > its
+        own, its = totals(self.first, other.first)
+        return own > CLEARLY_LONGER * its
 
     def text(self, problems: int) -> str:
         length = f", mean length {mean(self.lengths.values()):.1f}" if self.lengths else ""

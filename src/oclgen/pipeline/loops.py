@@ -204,7 +204,7 @@ class Improver:
         """Keep the candidate unless it is worse than the model before."""
         before = self.current_score(seconds)
         after = self.score(self.folder(number) / "model", self.folder(number) / "choice.jsonl", seconds / 2)
-        kept = not before.better_than(after)
+        kept = not after.worse_than(before)
         problems = len(self.plans.choosing())
         outcome = {
             "kept": kept,

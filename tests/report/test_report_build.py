@@ -21,7 +21,8 @@ from tests.bench.records import broken, optimum, records, run, whole_evaluation,
 
 TABLES = {
     "main_results", "ratio_to_lama", "commonly_solved", "statistical_comparison", "ipc_scores", "results_optimal",
-    "results_subset", "generalisation", "ablations", "results_saw_vs_act", "number_of_rollouts", "improvement_loop",
+    "results_subset", "generalisation", "ablations", "results_saw_vs_act",
+    "number_of_rollout_time_limit_best_of_N", "improvement_loop",
     "improvement_final", "statistical_comparison_iter3", "mae_comparison", "mae_me_comparison", "taskwise",
     "ratio_by_size", "other_sets", "by_domain_easy", "by_domain_larger", "first_plans", "seeds", "ablations_paired",
 }  # fmt: skip

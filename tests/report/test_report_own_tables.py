@@ -65,9 +65,8 @@ def test_other_sets_stand_beside_lama_and_leave_out_the_sets_that_have_tables() 
 
 def test_first_plans_count_unsolved_runs_as_later_than_any_other() -> None:
     found = [run("lama", f"p{number}", [(number / 2, 5)]) for number in range(1, 20)]
-    table = first_plans(evaluation(*found, run("lama", "p20", None), run("gbfs", "p1", None)))
+    table = first_plans(evaluation(*found, run("lama", "p20", None)))
     assert rows(table) == [
-        ["OCL-GBFS", "10 s", "–", "–", "0.0"],
         ["FD-LAMA-anytime", "10 s", "5.00", "9.50", "20.0"],
     ]
 
@@ -95,3 +94,15 @@ def test_our_own_ablations_follow_the_papers_each_with_a_paired_test() -> None:
         ["w/o percentile (mode)", "10 s", "Blocksworld", "6", "-1.00 ± 0.00"],
         ["w/o chained rollouts (ours)", "10 s", "Blocksworld", "6", "-2.00 ± 0.00"],
     ]
+
+
+def test_ablations_in_the_papers_profile_are_paired_with_ours_in_that_profile() -> None:
+    labels = {"oclgen-uniform": 10, "oclgen-uniform-paper": 20, "oclgen-mode": 11, "oclgen-mode-paper": 24}
+    lines = [run(label, f"p{n}", [(1, length + n)]) for label, length in labels.items() for n in range(6)]
+    assert [row[0] for row in rows(ablations(evaluation(*lines)))] == [
+        "OCLGen (uniform)",
+        "OCLGen (uniform), paper's profile",
+        "w/o percentile (mode)",
+        "w/o percentile (mode), paper's profile",
+    ]
+    assert [row[4] for row in rows(ablations_paired(evaluation(*lines)))] == ["-1.00 ± 0.00", "-4.00 ± 0.00"]

@@ -73,9 +73,10 @@ def test_main_results_leaves_ablations_and_loops_to_their_own_tables() -> None:
     assert [row[0] for row in rows(table)] == ["FD-LAMA-anytime"]
 
 
-def test_a_method_that_has_not_run_everywhere_says_so() -> None:
-    table = main_results(evaluation(run("lama", "p1", [(1, 5)]), run("lama", "p2", [(1, 5)]), run("gbfs", "p1", None)))
-    assert [row[0] for row in rows(table)] == ["OCL-GBFS (1/2 done)", "FD-LAMA-anytime"]
+def test_methods_are_compared_on_the_problems_that_all_of_them_have_finished() -> None:
+    table = main_results(evaluation(run("lama", "p1", [(1, 5)]), run("lama", "p2", [(1, 9)]), run("gbfs", "p1", None)))
+    assert [row[2:] for row in rows(table)] == [["0.0", "–"], ["100.0", "5.00"]]
+    assert "Blocksworld 1 (1 more by some methods only)." in table.caption
 
 
 def test_seeds_of_a_problem_weigh_as_one_problem() -> None:
@@ -84,10 +85,16 @@ def test_seeds_of_a_problem_weigh_as_one_problem() -> None:
             run("gbfs", "p1", [(1, 10)], seed=0),
             run("gbfs", "p1", [(1, 20)], seed=1),
             run("gbfs", "p1", None, seed=2),
-            run("gbfs", "p2", [(1, 35)]),
+            *(run("gbfs", "p2", [(1, 35)], seed=seed) for seed in range(3)),
         )
     )
     assert rows(table)[0][2:] == ["83.3", "25.00 ± 10.00"]
+
+
+def test_a_problem_counts_once_all_seeds_have_run_on_it() -> None:
+    seeds = [run("gbfs", "p1", [(1, 10)], seed=seed) for seed in range(2)]
+    table = main_results(evaluation(*seeds, run("gbfs", "p2", [(1, 35)])))
+    assert rows(table)[0][2:] == ["100.0", "10.00"]
 
 
 def test_results_optimal_uses_proofs_only() -> None:
@@ -109,14 +116,14 @@ def test_results_optimal_uses_proofs_only() -> None:
 
 
 def test_a_problem_is_optimal_by_the_share_of_its_seeds() -> None:
-    lengths = {"p1": (10, 10, 12), "p2": (10, None)}
+    lengths = {"p1": (10, 10, 12), "p2": (10, None, None)}
     seeds = [
         run("gbfs", problem, [(1, length)] if length else None, seed=seed)
         for problem, found in lengths.items()
         for seed, length in enumerate(found)
     ]
     table = results_optimal(evaluation(*seeds, optimum("p1", 10), optimum("p2", 10)))
-    assert rows(table)[0] == ["OCL-GBFS", "10 s", "1.17 / 2", "10.33 (2 / 2)"]
+    assert rows(table)[0] == ["OCL-GBFS", "10 s", "1 / 2", "10.33 (1.33 / 2)"]
 
 
 def test_results_optimal_is_absent_without_proofs() -> None:
@@ -161,7 +168,7 @@ def test_compilation_searches_after_loops_and_generalisation_have_tables_of_thei
         optimum("p1", 8),
     )
     assert [row[0] for row in rows(results_saw_vs_act(found))] == ["w/o compilation", "w/ compilation"]
-    assert rows(improvement_final(found)) == [["OCLGen (uniform), 3 loops", "10 s", "1 / 1", "100.0", "8.00"]]
+    assert rows(improvement_final(found)) == [["OCLGen (uniform), 3 loops", "10 s", "1 / 1", "8.00", "100.0", "8.00"]]
     assert rows(generalisation(found)) == [["OCLGen, names shuffled in training", "10 s", "100.0", "80.00"]]
     assert rows(generalisation(found), "paper") == [["paper", "10 min", "79.9", "–"]]
 
@@ -203,6 +210,17 @@ def test_statistical_comparison_pairs_problems_that_both_solved_under_the_same_l
         ["MCTS (full rollouts)", "10 s", "Blocksworld", "4", "-1.25 ± 1.11", "-0.56", "0.500", "2 / 1 / 1"]
     ]
     assert rows(table, "paper")[0][3:7] == ["1000", "-10.68 ± 0.31", "-1.08", "5.4·10^-136"]
+
+
+def test_methods_in_the_papers_profile_are_compared_with_ours_in_that_profile() -> None:
+    labels = {"oclgen-uniform": 10, "oclgen-uniform-paper": 13, "gbfs": 20, "gbfs-paper": 25}
+    found = evaluation(*(run(label, "p1", [(1, length)]) for label, length in labels.items()))
+    assert [row[4] for row in rows(statistical_comparison(found))] == ["-3.00", "-10.00", "-12.00"]
+    assert [row[3:5] for row in rows(commonly_solved(found))] == [
+        ["10.00", "13.00"],
+        ["10.00", "20.00"],
+        ["13.00", "25.00"],
+    ]
 
 
 def test_statistical_comparison_after_self_improvement_is_against_mcts_and_against_the_first_model() -> None:

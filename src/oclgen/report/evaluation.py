@@ -18,12 +18,14 @@ from oclgen.bench.record import (
     Record,
     RunRecord,
 )
-from oclgen.report.paper import PAPER
+from oclgen.classical.planners import OPTIMAL
+from oclgen.report.paper import PAPER, base_label, in_papers_profile
 
 TEACHER = "lama-first"
 MAIN = "main"
 PAPER_ABLATIONS = "oclgen-no-depth", "oclgen-no-adaptive", "oclgen-mode"
 OUR_ABLATIONS = (
+    "oclgen-percentile",
     "oclgen-no-chains",
     "oclgen-no-following",
     "oclgen-no-shortcuts",
@@ -31,7 +33,7 @@ OUR_ABLATIONS = (
     "oclgen-no-pruning",
     "oclgen-threads",
 )
-ABLATIONS = PAPER_ABLATIONS + OUR_ABLATIONS
+ABLATIONS = (*PAPER_ABLATIONS, *map(in_papers_profile, PAPER_ABLATIONS), *OUR_ABLATIONS)
 """OCLGen with one component changed."""
 SIDE_LABELS = (*ABLATIONS, "compiled", "not-compiled")
 """Labels with their own tables; the main table leaves them out, as it does all `...-loopN`."""
@@ -173,10 +175,20 @@ class Evaluation:
     def main_variants(self) -> list[Variant]:
         return self.variants(MAIN, is_main_label)
 
-    def reference(self, problem_set: str = MAIN) -> str | None:
-        """Our label that the others are compared with."""
-        labels = {run.label for run in self.runs if run.set == problem_set}
-        return next((label for label in REFERENCES if label in labels), None)
+    @cached_property
+    def reference(self) -> str | None:
+        """Our label that the others are compared with on the main problems."""
+        return next((label for label in REFERENCES if label in self._main_labels), None)
+
+    def counterpart(self, label: str, ours: str) -> str:
+        """What a method is compared with: ours, in the paper's profile for others in that profile."""
+        same = in_papers_profile(ours)
+        other_in_profile = base_label(label) not in (label, ours)
+        return same if other_in_profile and same in self._main_labels else ours
+
+    @cached_property
+    def _main_labels(self) -> set[str]:
+        return {run.label for run in self.runs if run.set == MAIN}
 
     def runs_of(self, problem_set: str, domain: str, variant: Variant) -> list[RunRecord]:
         return self._groups.get((problem_set, domain, variant.label, variant.limit), [])
@@ -194,10 +206,34 @@ class Evaluation:
             by_problem[run.fingerprint].append(run)
         return {key: Result.of(key, runs, length) for key, runs in sorted(by_problem.items())}
 
+    def fair_results(
+        self,
+        problem_set: str,
+        domain: str,
+        variants: Iterable[Variant],
+        length: Callable[[RunRecord], int | None] = lambda run: run.length,
+    ) -> dict[Variant, dict[str, Result]]:
+        """Of each variant that ran in the domain, on the problems that all of these have finished, so that a benchmark
+        that is under way compares methods on the same problems."""
+        results = {variant: self.results(problem_set, domain, variant, length) for variant in variants}
+        finished = [with_all_seeds(each) for variant, each in results.items() if each and variant.label not in OPTIMAL]
+        if not finished:
+            return results
+        common = set.intersection(*finished)
+        return {
+            variant: {key: result for key, result in each.items() if key in common} for variant, each in results.items()
+        }
+
     def longest(self, problem_set: str, domain: str, label: str) -> Variant | None:
         """The label under its largest limit; its traces cover all smaller limits."""
         limits = [limit for group in self._groups if group[:3] == (problem_set, domain, label) for limit in group[3:]]
         return Variant(label, max(limits)) if limits else None
+
+
+def with_all_seeds(results: dict[str, Result]) -> set[str]:
+    """The problems that as many seeds have run on as on any."""
+    seeds = max(len(result.runs) for result in results.values())
+    return {key for key, result in results.items() if len(result.runs) == seeds}
 
 
 def is_main_label(label: str) -> bool:

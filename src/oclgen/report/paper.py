@@ -7,6 +7,8 @@ from functools import cached_property
 from importlib import resources
 from typing import Any
 
+IN_PAPERS_PROFILE = "-paper"
+
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
@@ -15,6 +17,16 @@ class PaperRow:
     label: str
     limit: float | None
     figures: dict[str, Any]
+
+
+def in_papers_profile(label: str) -> str:
+    """The label of the same method with the paper's algorithm and settings."""
+    return label + IN_PAPERS_PROFILE
+
+
+def base_label(label: str) -> str:
+    """The label without the mark of the paper's profile."""
+    return label.removesuffix(IN_PAPERS_PROFILE)
 
 
 class Paper:

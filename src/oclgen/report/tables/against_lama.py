@@ -7,7 +7,18 @@ from oclgen.report.evaluation import MAIN, Evaluation, Result, Variant, paired_l
 from oclgen.report.paper import PAPER
 from oclgen.report.tables.columns import COMPLETION, LENGTH, OPTIMAL, completion_cell, length_cell, optimal_cell
 from oclgen.report.tables.results import limit_text
-from oclgen.report.tables.table import NONE, Absent, Cell, Column, Row, Table, count_cell, number_cell, text_cell
+from oclgen.report.tables.table import (
+    NONE,
+    Absent,
+    Cell,
+    Column,
+    Row,
+    Table,
+    count_cell,
+    count_text,
+    number_cell,
+    text_cell,
+)
 
 SECONDS = (1.0, 3.0, 5.0, 10.0, 30.0, 60.0)
 LAMA = "lama"
@@ -48,19 +59,17 @@ def ratio_cells(evaluation: Evaluation, domain: str, label: str, seconds: float)
     variants = evaluation.longest(MAIN, domain, label), evaluation.longest(MAIN, domain, LAMA)
     if any(variant is None or variant.limit < seconds for variant in variants):
         return [Cell(NONE, (None,)), Cell(NONE, (None, None, None))]
-    ours, lama = (
-        evaluation.results(MAIN, domain, variant, lambda run: run.length_at(seconds))
-        for variant in variants
-        if variant is not None
-    )
+    known = [variant for variant in variants if variant is not None]
+    ours, lama = evaluation.fair_results(MAIN, domain, known, lambda run: run.length_at(seconds)).values()
     lengths = paired_lengths(ours, lama)
     ratio = sum(lengths[0]) / sum(lengths[1]) if any(lengths[1]) else None
     counts = (len(lengths[0]), solved_count(ours), solved_count(lama))
-    return [number_cell(ratio, 3), Cell(f"{counts[0]} ({counts[1]}, {counts[2]})", counts)]
+    common, *each = map(count_text, counts)
+    return [number_cell(ratio, 3), Cell(f"{common} ({', '.join(each)})", counts)]
 
 
-def solved_count(results: dict[str, Result]) -> int:
-    return sum(result.length is not None for result in results.values())
+def solved_count(results: dict[str, Result]) -> float:
+    return sum(result.solved for result in results.values())
 
 
 def paper_ratios(labels: Sequence[str], domains: Sequence[str]) -> list[Row]:
@@ -137,8 +146,8 @@ def other_sets(evaluation: Evaluation) -> Table | Absent:
     for problem_set in sets:
         for domain in evaluation.domains(problem_set):
             first = len(rows)
-            for variant in evaluation.variants(problem_set, lambda label: True):
-                results = evaluation.results(problem_set, domain, variant)
+            variants = evaluation.variants(problem_set, lambda label: True)
+            for variant, results in evaluation.fair_results(problem_set, domain, variants).items():
                 if results:
                     head = [problem_set, PAPER.name(domain), PAPER.name(variant.label), limit_text(variant.limit)]
                     cells = other_set_cells(evaluation, problem_set, domain, variant, results)

@@ -24,9 +24,7 @@ def by_domain(evaluation: Evaluation, problem_set: str) -> Table | Absent:
         for variant in variants
         for name in COLUMNS
     ]
-    found = {
-        domain: [results_of(evaluation, problem_set, domain, variant) for variant in variants] for domain in domains
-    }
+    found = {domain: results_of(evaluation, problem_set, domain, variants) for domain in domains}
     rows = [row(evaluation, PAPER.names.get(domain, domain.capitalize()), results) for domain, results in found.items()]
     everything = [[result for results in each for result in results] for each in zip(*found.values(), strict=True)]
     rows.append(row(evaluation, "all", everything, rule=True))
@@ -37,8 +35,11 @@ def by_domain(evaluation: Evaluation, problem_set: str) -> Table | Absent:
     return Table(key, title, caption, (Column("Domain"), Column("Problems", numbers=("",)), *columns), tuple(rows))
 
 
-def results_of(evaluation: Evaluation, problem_set: str, domain: str, variant: Variant) -> list[Result]:
-    return list(evaluation.results(problem_set, domain, variant).values())
+def results_of(
+    evaluation: Evaluation, problem_set: str, domain: str, variants: Sequence[Variant]
+) -> list[list[Result]]:
+    """Of each variant, on the same problems."""
+    return [list(each.values()) for each in evaluation.fair_results(problem_set, domain, variants).values()]
 
 
 def row(evaluation: Evaluation, name: str, results: Sequence[list[Result]], rule: bool = False) -> Row:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from oclgen.report.evaluation import Evaluation, Result
 from oclgen.report.statistics import mean_of
-from oclgen.report.tables.table import Cell, Column, blank, error_cell, mean_cell, number_cell, of_cell
+from oclgen.report.tables.table import Cell, Column, blank, count_text, error_cell, mean_cell, number_cell, of_cell
 
 COMPLETION = Column("Comp. [%]", numbers=("",))
 LENGTH = Column("Length", numbers=("", "error"))
 OPTIMAL = Column("Optimal", numbers=("", "of"))
 LENGTH_SOLVED = Column("Length (solved)", numbers=("", "solved", "of"))
+LENGTH_KNOWN = Column("Length (optimum known)", numbers=("", "error"))
 PLANS = Column("Plans", numbers=("", "sd"))
 ROLLOUTS = Column("Rollouts", numbers=("", "sd"))
 
@@ -51,13 +52,14 @@ def length_solved_cells(evaluation: Evaluation, results: Sequence[Result]) -> tu
     known = with_optimum(evaluation, results)
     lengths = [result.length for result in known if result.length is not None]
     mean = sum(lengths) / len(lengths) if lengths else None
-    return optimal_cell(evaluation, results), length_of_cell(mean, len(lengths), len(known))
+    solved = sum(result.solved for result in known)
+    return optimal_cell(evaluation, results), length_of_cell(mean, solved, len(known))
 
 
-def length_of_cell(mean: float | None, solved: int, total: int) -> Cell:
+def length_of_cell(mean: float | None, solved: float, total: int) -> Cell:
     """`30.64 (630 / 630)`."""
     text = "–" if mean is None else f"{mean:.2f}"
-    return Cell(f"{text} ({solved} / {total})", (mean, solved, total))
+    return Cell(f"{text} ({count_text(solved)} / {total})", (mean, solved, total))
 
 
 def plans_cell(results: Sequence[Result]) -> Cell:
@@ -90,6 +92,21 @@ OPTIMAL_COMPLETION_LENGTH = Block(
     lambda evaluation, results: (optimal_cell(evaluation, results), completion_cell(results), length_cell(results)),
     lambda optimal, known, completion, length, error: (
         of_cell(optimal, known),
+        number_cell(completion, 1),
+        error_cell(length, error),
+    ),
+)
+OPTIMAL_LENGTHS = Block(
+    (OPTIMAL, LENGTH_KNOWN, COMPLETION, LENGTH),
+    lambda evaluation, results: (
+        optimal_cell(evaluation, results),
+        length_cell(with_optimum(evaluation, results)),
+        completion_cell(results),
+        length_cell(results),
+    ),
+    lambda optimal, known, length_known, error_known, completion, length, error: (
+        of_cell(optimal, known),
+        error_cell(length_known, error_known),
         number_cell(completion, 1),
         error_cell(length, error),
     ),

@@ -25,6 +25,7 @@ from oclgen.report.tables.table import (
     text_cell,
 )
 
+SAME_PROFILE = "Other methods in the paper's profile are compared with ours in that profile."
 PAIRED = (
     Column("N", numbers=("",)),
     Column("Mean Δ", numbers=("", "error")),
@@ -35,14 +36,15 @@ PAIRED = (
 
 
 def statistical_comparison(evaluation: Evaluation) -> Table | Absent:
-    reference = evaluation.reference()
+    reference = evaluation.reference
     title = "Paired statistical comparison"
     if reference is None:
         return Absent("statistical_comparison", title, "no runs of OCLGen on the main problems")
     others = [variant for variant in evaluation.main_variants() if variant.label != reference]
     caption = (
         f"Length of {PAPER.name(reference)} minus that of the other method on problems both solved within the same "
-        "limit: mean ± standard error, mean / standard deviation, two-sided signed-rank test. Negative: ours shorter."
+        "limit: mean ± standard error, mean / standard deviation, two-sided signed-rank test. Negative: ours shorter. "
+        f"{SAME_PROFILE}"
     )
     return paired_table(evaluation, "statistical_comparison", title, caption, reference, others)
 
@@ -77,8 +79,9 @@ def paired_table(
     rows: list[Row] = []
     for other in others:
         first = len(rows)
+        ours = Variant(evaluation.counterpart(other.label, reference), other.limit)
         for domain in evaluation.domains(MAIN):
-            cells = paired_cells(evaluation, domain, Variant(reference, other.limit), other)
+            cells = paired_cells(evaluation, domain, ours, other)
             if cells is not None:
                 name = text_cell(PAPER.name(other.label)), text_cell(limit_text(other.limit))
                 rows.append(Row((*name, text_cell(PAPER.name(domain)), *cells), rule=0 < first == len(rows)))
@@ -119,7 +122,7 @@ def paper_pairs(key: str, label: str, domain: str) -> list[Row]:
 def commonly_solved(evaluation: Evaluation) -> Table | Absent:
     """Each method beside ours on the problems both solved: lengths and their ratio."""
     key, title = "commonly_solved", "Commonly solved problems"
-    reference = evaluation.reference()
+    reference = evaluation.reference
     others = [variant for variant in evaluation.main_variants() if variant.label != reference]
     domains = evaluation.domains(MAIN)
     if reference is None or not others:
@@ -133,17 +136,20 @@ def commonly_solved(evaluation: Evaluation) -> Table | Absent:
     for other in others:
         cells = [text_cell(PAPER.name(other.label)), text_cell(limit_text(other.limit))]
         for domain in domains:
-            first = evaluation.results(MAIN, domain, Variant(reference, other.limit))
-            cells += common_cells(first, evaluation.results(MAIN, domain, other))
+            ours = Variant(evaluation.counterpart(other.label, reference), other.limit)
+            cells += common_cells(*(evaluation.results(MAIN, domain, variant) for variant in (ours, other)))
         rows.append(Row(tuple(cells)))
     caption = (
         f"Mean lengths of {PAPER.name(reference)} and of the other method, both under the same limit, on the problems "
-        "that both solved. A ratio below 1 means that ours are shorter."
+        f"that both solved. A ratio below 1 means that ours are shorter. {SAME_PROFILE}"
     )
     return Table(key, title, caption, (Column("Method"), Column("Limit"), *columns), tuple(rows))
 
 
 def common_cells(first: dict[str, Result], second: dict[str, Result]) -> list[Cell]:
+    """Blank where one of the two was not run."""
+    if not first or not second:
+        return [number_cell(None)] * 4
     ours, theirs = (mean_of(lengths) for lengths in paired_lengths(first, second))
     if ours is None or theirs is None:
         return [count_cell(0), number_cell(None), number_cell(None), number_cell(None)]
@@ -157,11 +163,12 @@ def ipc_scores(evaluation: Evaluation) -> Table | Absent:
     if not variants:
         return Absent(key, title, "no runs on the main problems")
     columns = [Column(name, PAPER.name(domain), ("", "of")) for domain in domains for name in ("Satisficing", "Agile")]
+    found = [evaluation.fair_results(MAIN, domain, variants) for domain in domains]
     rows = []
     for variant in variants:
         cells = [text_cell(PAPER.name(variant.label)), text_cell(limit_text(variant.limit))]
-        for domain in domains:
-            cells += score_cells(evaluation, domain, variant)
+        for results in found:
+            cells += score_cells(evaluation, results[variant], variant.limit)
         rows.append(Row(tuple(cells)))
     caption = (
         "IPC scores, summed over problems. Satisficing: best known length / length. Agile: 1 up to one second, falling "
@@ -170,20 +177,19 @@ def ipc_scores(evaluation: Evaluation) -> Table | Absent:
     return Table(key, title, caption, (Column("Method"), Column("Limit"), *columns), tuple(rows))
 
 
-def score_cells(evaluation: Evaluation, domain: str, variant: Variant) -> list[Cell]:
-    results = evaluation.results(MAIN, domain, variant).values()
+def score_cells(evaluation: Evaluation, results: dict[str, Result], limit: float) -> list[Cell]:
     if not results:
         return [Cell(NONE, (None, None))] * 2
-    if any("invalid plan" in (run.error or "") for result in results for run in result.runs):
+    if any("invalid plan" in (run.error or "") for result in results.values() for run in result.runs):
         return [Cell("0 (invalid plan)", (0.0, len(results)))] * 2
     satisficing = agile = 0.0
-    for result in results:
+    for result in results.values():
         best = evaluation.best_known.get(result.fingerprint, 0)
         share = 1 / len(result.runs)
         for run in result.runs:
             solved = run.outcome == "solved"
             satisficing += share * satisficing_score(best, run.length if solved else None)
-            agile += share * agile_score(run.first_seconds if solved else None, variant.limit)
+            agile += share * agile_score(run.first_seconds if solved else None, limit)
     return [Cell(f"{score:.1f} / {len(results)}", (score, len(results))) for score in (satisficing, agile)]
 
 

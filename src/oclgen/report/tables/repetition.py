@@ -35,12 +35,12 @@ def first_plans(evaluation: Evaluation) -> Table | Absent:
         Column(f"Within {SOON:g} s [%]", numbers=("",)),
     )
     columns = [Column(each.title, PAPER.name(domain), each.numbers) for domain in domains for each in block]
+    found = [evaluation.fair_results(MAIN, domain, variants) for domain in domains]
     rows = []
     for variant in variants:
         cells = [text_cell(PAPER.name(variant.label)), text_cell(limit_text(variant.limit))]
-        for domain in domains:
-            results = evaluation.results(MAIN, domain, variant)
-            cells += first_plan_cells(results) if results else blank(block)
+        for results in found:
+            cells += first_plan_cells(results[variant]) if results[variant] else blank(block)
         rows.append(Row(tuple(cells)))
     caption = (
         "Wall-clock seconds from the start of the process to the first plan: by when half and 95 % of all runs had one "

@@ -4,16 +4,17 @@ Paper: tab:main_results, tab:results_optimal, tab:results_subset, tab:ablations,
 tab:number_of_rollout_time_limit_best_of_N, tab:improvement_final, and the generalisation experiment of the appendix.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from oclgen.report.evaluation import ABLATIONS, MAIN, Evaluation, Variant, is_loop_search
-from oclgen.report.paper import PAPER, PaperRow
+from oclgen.report.evaluation import ABLATIONS, MAIN, Evaluation, Result, Variant, is_loop_search
+from oclgen.report.paper import PAPER, PaperRow, base_label, in_papers_profile
 from oclgen.report.tables.columns import (
     COMPLETION_LENGTH,
     COMPLETION_ONLY,
     OPTIMAL_COMPLETION_LENGTH,
     OPTIMAL_LENGTH,
+    OPTIMAL_LENGTHS,
     SAMPLED,
     Block,
 )
@@ -93,8 +94,9 @@ def results_subset(evaluation: Evaluation) -> Table | Absent:
 
 
 def ablations(evaluation: Evaluation) -> Table | Absent:
-    found = evaluation.variants(MAIN, lambda label: label in (WHOLE, *ABLATIONS))
-    ablated = {variant.limit for variant in found if variant.label != WHOLE}
+    whole = WHOLE, in_papers_profile(WHOLE)
+    found = evaluation.variants(MAIN, lambda label: label in (*whole, *ABLATIONS))
+    ablated = {variant.limit for variant in found if variant.label not in whole}
     return wide(
         evaluation,
         "ablations",
@@ -130,7 +132,7 @@ def number_of_rollouts(evaluation: Evaluation) -> Table | Absent:
         caption += f" {ended} of {len(runs)} runs ended early, at a plan of a known best length."
     return wide(
         evaluation,
-        "number_of_rollouts",
+        "number_of_rollout_time_limit_best_of_N",
         "Plans sampled by Best-of-N",
         caption,
         SAMPLED,
@@ -146,7 +148,7 @@ def improvement_final(evaluation: Evaluation) -> Table | Absent:
         "improvement_final",
         "Search after self-improvement",
         "Test-time search with the models before (0 loops) and after self-improvement.",
-        OPTIMAL_COMPLETION_LENGTH,
+        OPTIMAL_LENGTHS,
         column_groups(evaluation, MAIN),
         evaluation.variants(MAIN, is_loop_search),
         "no runs labelled oclgen-loop3, mcts-loop3",
@@ -187,32 +189,30 @@ def wide(
     variants: Sequence[Variant],
     lacking: str,
 ) -> Table | Absent:
-    """A row per entrant, a block of columns per place; the paper's rows follow the last of ours with their label."""
+    """A row per entrant, a block of columns per place, all over the same problems; the paper's rows follow the last of
+    ours of their method."""
     if not variants or not groups:
         return Absent(key, title, lacking)
     columns = [replace(column, group=group.title) for group in groups for column in block.columns]
+    found = [evaluation.fair_results(group.set, group.domain, variants) for group in groups]
+    bases = [base_label(variant.label) for variant in variants]
     rows: list[Row] = []
     for index, variant in enumerate(variants):
-        first = index == 0 or variants[index - 1].label != variant.label
-        rows.append(our_row(evaluation, block, groups, variant, rule=first and index > 0))
-        if index + 1 == len(variants) or variants[index + 1].label != variant.label:
-            rows += [paper_row(block, groups, row) for row in PAPER.rows(key, variant.label)]
-    counted = f"{caption} Problems: {counts_text(evaluation, groups)}."
+        first = index > 0 and bases[index - 1] != bases[index]
+        rows.append(our_row(evaluation, block, [each[variant] for each in found], variant, first))
+        if bases[index] not in bases[index + 1 :]:
+            rows += [paper_row(block, groups, row) for row in PAPER.rows(key, bases[index])]
+    counted = f"{caption} Problems: {counts_text(evaluation, groups, found)}."
     return Table(key, title, counted, (Column("Method"), Column("Limit"), *columns), tuple(rows))
 
 
-def our_row(evaluation: Evaluation, block: Block, groups: Sequence[ColumnGroup], variant: Variant, rule: bool) -> Row:
+def our_row(
+    evaluation: Evaluation, block: Block, found: Sequence[Mapping[str, Result]], variant: Variant, rule: bool
+) -> Row:
     cells: list[Cell] = []
-    done = total = 0
-    for group in groups:
-        results = list(evaluation.results(group.set, group.domain, variant).values())
-        cells += block.ours(evaluation, results) if results else blank(block.columns)
-        if results:
-            done += len(results)
-            total += problem_count(evaluation, group)
-    partial = "" if done == total else f" ({done}/{total} done)"
-    name = text_cell(PAPER.name(variant.label) + partial)
-    return Row((name, text_cell(limit_text(variant.limit)), *cells), rule=rule)
+    for results in found:
+        cells += block.ours(evaluation, list(results.values())) if results else blank(block.columns)
+    return Row((text_cell(PAPER.name(variant.label)), text_cell(limit_text(variant.limit)), *cells), rule=rule)
 
 
 def paper_row(block: Block, groups: Sequence[ColumnGroup], row: PaperRow) -> Row:
@@ -223,9 +223,14 @@ def paper_row(block: Block, groups: Sequence[ColumnGroup], row: PaperRow) -> Row
     return Row((text_cell("paper"), text_cell(limit_text(row.limit)), *cells), source="paper")
 
 
-def problem_count(evaluation: Evaluation, group: ColumnGroup) -> int:
-    return len({run.fingerprint for run in evaluation.runs if run.set == group.set and run.domain == group.domain})
-
-
-def counts_text(evaluation: Evaluation, groups: Sequence[ColumnGroup]) -> str:
-    return ", ".join(f"{group.title} {problem_count(evaluation, group)}" for group in groups)
+def counts_text(
+    evaluation: Evaluation, groups: Sequence[ColumnGroup], found: Sequence[Mapping[Variant, Mapping[str, Result]]]
+) -> str:
+    """`Blocksworld 25, Sokoban 24 (1 more by some methods only)`."""
+    parts = []
+    for group, results in zip(groups, found, strict=True):
+        shown = len({key for each in results.values() for key in each})
+        begun = {key for each in results for key in evaluation.results(group.set, group.domain, each)}
+        more = f" ({len(begun) - shown} more by some methods only)" if len(begun) > shown else ""
+        parts.append(f"{group.title} {shown}{more}")
+    return ", ".join(parts)

@@ -74,9 +74,14 @@ def count_cell(count: int | float) -> Cell:
     return Cell(f"{count:g}", (count,))
 
 
+def count_text(count: float) -> str:
+    """`12`; `12.67` where a problem counts by the share of its seeds."""
+    return f"{round(count, 2):g}"
+
+
 def of_cell(count: float, total: float) -> Cell:
-    """`528 / 630`; `12.67 / 30` where a problem counts by the share of its seeds."""
-    return Cell(f"{round(count, 2):g} / {total:g}", (count, total))
+    """`528 / 630`."""
+    return Cell(f"{count_text(count)} / {total:g}", (count, total))
 
 
 def error_cell(mean: float | None, error: float | None, digits: int = 2) -> Cell:

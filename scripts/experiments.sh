@@ -7,10 +7,11 @@
 # words        the paper's kinds of models (GPT-2, BERT) for Blocksworld, reduced: 40 minutes
 # gaps         Blocksworld without 11, 12, 18 and 19 blocks: relational, words, words with shuffled names: 40 minutes
 # compilation  a policy of each domain with action compilation and one without, 6 minutes each: 48 minutes
-# loops        MCTS's own three loops of self-improvement in Blocksworld and Sokoban, and OCLGen's: 16 to 20 minutes each
+# loops        the paper's three loops of self-improvement in Blocksworld and Sokoban, OCLGen's and MCTS's own, from one
+#              model that has learned from the teacher's plans: ten minutes a loop, two and a half hours in all
 #
-# CORE is the core to use (default: any). SHARE is a percentage of the training times of the first three, for a trial. All
-# other data, and the models that the loops start from, are those of scripts/make_model.sh, which comes first.
+# CORE is the core to use (default: any). SHARE is a percentage of the training times, for a trial. All other data are
+# those of scripts/make_model.sh, which comes first; so are the models in runs/base-DOMAIN, where they exist.
 set -eu
 
 core="" share=100
@@ -33,15 +34,20 @@ model() { # folder, kind, config, minutes, then more options: train, and put the
     python scripts/ship.py "$folder/$kind-run/best" "$folder/$kind"
 }
 
-loops() { # domain: both methods from the same model, the one that learned from the teacher's plans
-    improve "$1" oclgen "runs/improve-$1" "runs/base-$1"
-    improve "$1" mcts "runs/improve-$1-mcts" "runs/improve-$1/iteration-0"
+loops() { # domain, then what to draw: both methods from the same model, the one that learned from the teacher's plans
+    domain=$1
+    shift
+    model "runs/base-$domain" relational "relational-$domain" 12
+    $core oclgen data "$domain" --out "data/loops-$domain" --memory-limit 6G --random-seed 31 --test 60 "$@"
+    improve "$domain" oclgen "runs/loops-$domain"
+    improve "$domain" mcts "runs/loops-$domain-mcts"
 }
 
-improve() { # domain, method, folder of the loop, model to start from
+improve() { # domain, method, folder of the loop: the paper's loop, new problems in each and one plan for each problem
     resume=$([ ! -e "$3/settings.json" ] || echo --resume)
-    $core oclgen improve --config "configs/cpu/improve-$1.toml" --data "data/$1-loop" --model "$4" --out "$3" $resume \
-        n_loop=3 "search.method=$2"
+    $core oclgen improve --config "configs/cpu/improve-$1.toml" --data "data/loops-$1" --model "runs/base-$1" --out "$3" \
+        $resume --workers 1 n_loop=3 "search.method=$2" problems.per_loop=150 problems.validation=20 problems.test=60 \
+        extra.bank=false extra.plans=1 extra.states=0 "relational.schedule.time=$((240 * share / 100))s"
 }
 
 for experiment in "$@"; do
@@ -66,10 +72,8 @@ for experiment in "$@"; do
             done
             ;;
         loops)
-            $core oclgen data blocksworld --out data/blocksworld-loop --count 1000 --random-seed 31 --time-limit 60s \
-                --val 30 --test 60
-            loops blocksworld
-            loops sokoban
+            loops sokoban --count 530 --val 20 --time-limit 5s --set grid=5..12 --set boxes=1..6
+            loops blocksworld --count 540 --val 30 --time-limit 60s
             ;;
         *)
             echo "no experiment $experiment; known are words, gaps, compilation, loops" >&2

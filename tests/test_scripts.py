@@ -18,7 +18,7 @@ from pathlib import Path
 
 parser = argparse.ArgumentParser()
 parser.add_argument("words", nargs="*")
-for name in ("config", "data", "model", "out"):
+for name in ("config", "data", "model", "out", "workers"):
     parser.add_argument(f"--{name}")
 parser.add_argument("--resume", action="store_true")
 asked, _ = parser.parse_known_intermixed_args()

@@ -169,7 +169,7 @@ class HeadHeuristic:
 def search(model: LoadedModel, heuristic: HeadHeuristic, domain: str, problem: str, iterations: int) -> int | None:
     """The length of the best plan after some iterations."""
     task, counters = PddlTask(domain, problem), Counters()
-    policy = model.policy(ModelUse())
+    policy = model.policy(ModelUse(whole_rollouts=False))
     settings = METHODS["oclgen"].in_profile("extended")
     assert isinstance(settings, OclgenSettings)
     budget = Budget(600.0, iterations=iterations)

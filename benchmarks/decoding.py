@@ -48,7 +48,7 @@ def main() -> None:
         drawn = [catalog.draw(spec, 0, index, {}).text for index in range(PROBLEMS)]
         tasks = [PddlTask(spec.domain_text, text) for text in drawn]
         model = load_model(find_model(read_domain(spec.domain_text)))
-        policy = model.policy(ModelUse(decoding="applicable"))
+        policy = model.policy(ModelUse(decoding="applicable", whole_rollouts=False))
         turns = []
         for _ in range(repeats + 1):  # the first one is not counted
             forced = rate(policy, tasks)

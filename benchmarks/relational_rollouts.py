@@ -21,7 +21,7 @@ from oclgen.pddl.task import PddlTask
 from oclgen.search.context import replay
 
 SAMPLES = 10
-MEDIAN = ModelUse(percentile=50.0)
+MEDIAN = ModelUse(percentile=50.0, whole_rollouts=False)
 
 FirstPlan = Callable[[str, str, LoadedModel, float], int | None]
 """The length of the first plan that is found in time."""

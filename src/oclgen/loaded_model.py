@@ -40,6 +40,9 @@ class ModelUse:
     """`free` as in the paper, or (ours) `applicable`: only tokens that lead to an applicable action, or `viable`: to
     one that does not lead straight into a dead end."""
     temperature: float = 1.0
+    whole_rollouts: bool = True
+    """Rollouts of a policy that has learned windows of plans go on after their window, from their last state, encoded
+    afresh, until a mistake, the end token or their own limit, as those of the paper's policies do."""
     device: str = "cpu"
     """`cpu` is the engine without torch; `cuda` and `cpu-torch` need the `learn` extra."""
     engine_threads: int = 1
@@ -77,11 +80,16 @@ class LoadedModel:
         from oclgen.inference.checkpoint_policy import checkpoint_policy, relational_policy
         from oclgen.inference.devices import policy_engine
 
+        how: dict[str, Any] = {
+            "decoding": use.decoding,
+            "temperature": use.temperature,
+            "whole": use.whole_rollouts,
+        }
         if self.is_relational:
-            return relational_policy(self._relational(use), decoding=use.decoding, temperature=use.temperature)
+            return relational_policy(self._relational(use), **how)
         checkpoint = self._checkpoint("policy")
         engine = self._keep("policy", use.device, lambda: policy_engine(checkpoint, use.device))
-        return checkpoint_policy(checkpoint, decoding=use.decoding, temperature=use.temperature, engine=engine)
+        return checkpoint_policy(checkpoint, engine=engine, **how)
 
     def heuristic(self, use: ModelUse) -> Heuristic:
         """A heuristic for one solve."""

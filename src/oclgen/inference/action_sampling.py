@@ -80,7 +80,9 @@ class ActionSampler:
             ):
                 tokens += abs(length)
                 rollout = rollouts[row]
-                if length > 0 and rollout.act(action[:length], confidence) and rollout.length < self.limit:
+                if length <= 0:
+                    rollout.stop(action[:-length])
+                elif rollout.act(action[:length], confidence) and rollout.length < self.limit:
                     going.append(row)
                     last[row] = action[length - 1]
             live = np.array(going, np.int32)

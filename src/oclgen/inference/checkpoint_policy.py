@@ -18,17 +18,20 @@ def checkpoint_policy(
     *,
     decoding: str = "free",
     temperature: float = 1.0,
+    whole: bool = False,
     device: str = "cpu",
     engine: PolicyEngine | None = None,
 ) -> ModelPolicy:
     """A policy with a vocabulary; `engine` replaces the device's own."""
     checkpoint = open_checkpoint(checkpoint, "policy")
     engine = engine or policy_engine(checkpoint, device)
-    return ModelPolicy(Prompts(checkpoint), engine, decoding=decoding, temperature=temperature)
+    return ModelPolicy(Prompts(checkpoint), engine, decoding=decoding, temperature=temperature, whole=whole)
 
 
-def relational_policy(model: RelationalModel, *, decoding: str = "free", temperature: float = 1.0) -> ModelPolicy:
-    return ModelPolicy(RelationalReader(model), model.engine, decoding=decoding, temperature=temperature)
+def relational_policy(
+    model: RelationalModel, *, decoding: str = "free", temperature: float = 1.0, whole: bool = False
+) -> ModelPolicy:
+    return ModelPolicy(RelationalReader(model), model.engine, decoding=decoding, temperature=temperature, whole=whole)
 
 
 class RelationalReader:

@@ -6,11 +6,15 @@ only tokens that continue one of them are allowed (so never the end token), and 
 `viable` also undoes tokens that lead into a trap (`rollout`). Confidence is always the probability at temperature 1 of
 the distribution that was sampled from, restricted or not.
 
+A model may have learned windows of plans. Its rollouts end with their window, or, with `whole`, go on from their last
+state, encoded afresh, until their own limit.
+
 Paper: Section 3 (autoregressive policies), Section 4.3 (rollouts, confidence).
 """
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from threading import Lock
 from typing import Any, Protocol
 
@@ -26,6 +30,8 @@ from oclgen.inference.sampling import SampleGroup, Sampler
 from oclgen.interfaces import Action, Rollout, State, Task
 
 DECODINGS = ("free", "applicable", "viable")
+WHOLE_PLAN = 7000
+"""Tokens of a whole rollout without a limit of its own: half of the paper's longest sequence."""
 MAX_ROWS = 64
 """Rows of one batch. The caches of more rows do not fit into the processor's cache."""
 
@@ -46,7 +52,13 @@ class ModelPolicy:
     """A `Policy` of any kind of model: its reader and its engine."""
 
     def __init__(
-        self, reader: Reader, engine: PolicyEngine, *, decoding: str = "free", temperature: float = 1.0
+        self,
+        reader: Reader,
+        engine: PolicyEngine,
+        *,
+        decoding: str = "free",
+        temperature: float = 1.0,
+        whole: bool = False,
     ) -> None:
         if decoding not in DECODINGS:
             raise InputError(f"decoding is {decoding!r}, must be one of {', '.join(DECODINGS)}")
@@ -57,6 +69,7 @@ class ModelPolicy:
         self._restricted = decoding != "free"
         self._backtracks = decoding == "viable"
         self._temperature = temperature
+        self._whole = whole
         self._last: Grammar | None = None
         self._lock = Lock()
 
@@ -81,19 +94,42 @@ class ModelPolicy:
     ) -> list[list[Rollout]]:
         """For each state, `samples` rollouts; `oclgen.interfaces.Policy` says when they end."""
         grammar = self._grammar(task)
-        limit = self._engine.max_plan if max_tokens is None else min(max_tokens, self._engine.max_plan)
         generator = np.random.default_rng(rng.getrandbits(64))
         restricted = restricted or self._restricted
-        sampler = self._sampler(generator, limit, restricted, should_stop or (lambda: False))
-        builders = []
+        stop = should_stop or (lambda: False)
+        groups = []
         for state in states:
             start = grammar.visit(state)
-            builders.append([RolloutBuilder(grammar, start, restricted, max_actions) for _ in range(samples)])
-        for batch in batches(self._groups(task, builders)):
+            groups.append([RolloutBuilder(grammar, start, restricted, max_actions) for _ in range(samples)])
+        growing = groups
+        for limit in self._windows(max_tokens):
+            self._sample_window(task, growing, self._sampler(generator, limit, restricted, stop))
+            growing = [[rollout] for rollout in chain.from_iterable(growing) if rollout.fills_window]
+            if not growing or stop():
+                break
+            for rollout in chain.from_iterable(growing):
+                rollout.next_window()
+        return [[rollout.rollout for rollout in group] for group in groups]
+
+    def _windows(self, max_tokens: int | None) -> Iterator[int]:
+        """The lengths in tokens of the windows of a rollout: one, unless rollouts are whole."""
+        longest = self._engine.max_plan
+        if not self._whole:
+            yield longest if max_tokens is None else min(max_tokens, longest)
+            return
+        left = max(WHOLE_PLAN, longest) if max_tokens is None else max_tokens
+        while left > 0:
+            yield min(left, longest)
+            left -= longest
+
+    def _sample_window(
+        self, task: Task, groups: Iterable[list[RolloutBuilder]], sampler: Sampler | ActionSampler
+    ) -> None:
+        """Sample a window of each rollout."""
+        for batch in batches(self._groups(task, groups)):
             sampler.run(batch)
         with self._lock:
             self.tokens += sampler.tokens
-        return [[builder.rollout for builder in group] for group in builders]
 
     def _sampler(
         self, generator: np.random.Generator, limit: int, restricted: bool, should_stop: Callable[[], bool]

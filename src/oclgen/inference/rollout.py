@@ -130,15 +130,17 @@ class Snapshot:
 
 class RolloutBuilder:
     """Builds a rollout token by token. `choices` are the tokens it may continue with, where decoding is restricted;
-    `length` is the number of tokens read."""
+    `length` is the number of tokens read in this window."""
 
     __slots__ = (
         "_action",
+        "_before",
         "_confidence",
         "_forced_states",
         "_grammar",
         "_max_actions",
         "_missing",
+        "_over",
         "_sampled",
         "_snapshot",
         "_steps",
@@ -152,6 +154,8 @@ class RolloutBuilder:
         self._visited = start
         self._max_actions = max_actions
         self._steps: list[Step] = []
+        self._before = 0  # steps of earlier windows
+        self._over = False
         self._action: list[str] = []
         self._missing = 0  # arguments of the action under way
         self._confidence = 1.0
@@ -174,6 +178,24 @@ class RolloutBuilder:
     def ended(self) -> bool:
         """At the goal, at the allowed number of actions, or stuck."""
         return self._visited.is_goal or len(self._steps) == self._max_actions or self.stuck
+
+    @property
+    def fills_window(self) -> bool:
+        """Whether nothing but the window's length ended it: neither a mistake nor the end token, and it took steps."""
+        return not self._over and not self.ended and len(self._steps) > self._before
+
+    def next_window(self) -> None:
+        """Go on from the last state with a fresh prompt; an unfinished action is dropped."""
+        self._before, self.length = len(self._steps), 0
+        self._action, self._missing, self._confidence = [], 0, 1.0
+        self._snapshot, self._sampled = None, []
+        self._forced_states.clear()
+        self.choices = None if self.choices is None else self._visited.choices
+
+    def stop(self, tokens: Sequence[int]) -> None:
+        """Read tokens that are no action: the end token, or an action that the window's length cut off."""
+        self.length += len(tokens)
+        self._over = self._over or tokens[0] not in self._grammar.operators
 
     @property
     def stuck(self) -> bool:
@@ -199,6 +221,7 @@ class RolloutBuilder:
         action = self._grammar.action(tuple(tokens))
         visited = self._visited.successor(action)
         if visited is None:
+            self._over = True
             return False
         self._steps.append(Step(action, confidence))
         self._visited = visited
@@ -230,6 +253,7 @@ class RolloutBuilder:
 
     def _continue(self, token: int, probability: float) -> bool:
         if not self._read(token):
+            self._over = True
             return False
         self._confidence = min(self._confidence, probability)
         if self.choices is not None:
@@ -254,6 +278,7 @@ class RolloutBuilder:
     def _complete(self) -> bool:
         visited = self._visited.successor(tuple(self._action))
         if visited is None:
+            self._over = True
             return False
         self._steps.append(Step(tuple(self._action), self._confidence))
         self._visited = visited

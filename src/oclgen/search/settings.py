@@ -21,7 +21,9 @@ PROFILES: dict[str, dict[str, Any]] = {
     "paper": {},
     "extended": {
         "initial_rollouts": "chained",
-        # Best-of-N and MCTS: enough for plans of more than a thousand actions with the windows of small models.
+        # A rollout ends with its window, because chains go on where it failed, too. Best-of-N and MCTS: enough for
+        # plans of more than a thousand actions with the windows of small models.
+        "whole_rollouts": False,
         "links": 50,
         # Far beyond the sizes of training, free rollouts may all begin with a mistake.
         "restrict_lost": True,

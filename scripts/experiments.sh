@@ -8,7 +8,7 @@
 # gaps         Blocksworld without 11, 12, 18 and 19 blocks: relational, words, words with shuffled names: 40 minutes
 # compilation  a policy of each domain with action compilation and one without, 6 minutes each: 48 minutes
 # loops        the paper's three loops of self-improvement in Blocksworld and Sokoban, OCLGen's and MCTS's own, from one
-#              model that has learned from the teacher's plans: ten minutes a loop, two and a half hours in all
+#              model that has learned from the teacher's plans: seven minutes a loop, two hours in all
 #
 # CORE is the core to use (default: any). SHARE is a percentage of the training times, for a trial. All other data are
 # those of scripts/make_model.sh, which comes first; so are the models in runs/base-DOMAIN, where they exist.
@@ -46,8 +46,8 @@ loops() { # domain, then what to draw: both methods from the same model, the one
 improve() { # domain, method, folder of the loop: the paper's loop, new problems in each and one plan for each problem
     resume=$([ ! -e "$3/settings.json" ] || echo --resume)
     $core oclgen improve --config "configs/cpu/improve-$1.toml" --data "data/loops-$1" --model "runs/base-$1" --out "$3" \
-        $resume --workers 1 n_loop=3 "search.method=$2" problems.per_loop=150 problems.validation=20 problems.test=60 \
-        extra.bank=false extra.plans=1 extra.states=0 "relational.schedule.time=$((240 * share / 100))s"
+        $resume --workers 1 n_loop=3 "search.method=$2" problems.per_loop=120 problems.validation=20 problems.test=60 \
+        extra.bank=false extra.plans=1 extra.states=0 "relational.schedule.time=$((180 * share / 100))s"
 }
 
 for experiment in "$@"; do
@@ -72,8 +72,8 @@ for experiment in "$@"; do
             done
             ;;
         loops)
-            loops sokoban --count 530 --val 20 --time-limit 5s --set grid=5..12 --set boxes=1..6
-            loops blocksworld --count 540 --val 30 --time-limit 60s
+            loops sokoban --count 440 --val 20 --time-limit 5s --set grid=5..12 --set boxes=1..6
+            loops blocksworld --count 450 --val 30 --time-limit 60s
             ;;
         *)
             echo "no experiment $experiment; known are words, gaps, compilation, loops" >&2

@@ -14,8 +14,8 @@ COUNT = 2
 """Nodes that work, with one core each; the driver's own has none."""
 STARTS = 3
 """Attempts to start a node."""
-QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
-"""So that a dead node is noticed within seconds."""
+QUICK = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 12}
+"""So that a dead node is noticed within seconds, and a live one on a busy machine is not taken for dead."""
 TOKEN = uuid.uuid4().hex
 """Of this process: Ray reads it once."""
 

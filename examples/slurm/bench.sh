@@ -7,6 +7,7 @@
 #
 # Number the array from 1. Submit a task again after it was stopped: it continues where it stopped. If some tasks never
 # ran, `oclgen bench --config CONFIG --out runs/main/all` after the merge runs what is missing.
+# configs/paper/main.toml also proves lengths ([optima], 64 GB and 48 hours a problem): leave that out, or ask for as much.
 # Timed runs must not share a core: ask for whole cores and no hyper-threads.
 
 #SBATCH --job-name=oclgen-bench

@@ -223,6 +223,29 @@ def test_methods_in_the_papers_profile_are_compared_with_ours_in_that_profile() 
     ]
 
 
+def test_paired_tests_take_the_first_seed_of_a_method_that_had_several() -> None:
+    table = statistical_comparison(
+        evaluation(
+            run("oclgen-uniform", "p1", [(1, 50)], seed=1),
+            run("oclgen-uniform", "p1", [(1, 12)], seed=0),
+            run("oclgen-uniform", "p2", None, seed=0),
+            run("oclgen-uniform", "p2", [(1, 5)], seed=1),
+            run("gbfs", "p1", [(1, 20)]),
+            run("gbfs", "p2", [(1, 20)]),
+        )
+    )
+    assert [row[3:5] for row in rows(table)] == [["1", "-8.00"]]
+
+
+def test_the_papers_comparison_stands_beside_the_method_in_its_profile() -> None:
+    labels = {"oclgen-uniform": 10, "oclgen-uniform-paper": 13, "mcts-full": 20, "mcts-full-paper": 25}
+    found = evaluation(*(run(label, "p1", [(1, length)]) for label, length in labels.items()))
+    table = statistical_comparison(found)
+    assert isinstance(table, Table)
+    assert [row.source for row in table.rows][-2:] == ["ours", "paper"]
+    assert len(rows(table, "paper")) == 1
+
+
 def test_statistical_comparison_after_self_improvement_is_against_mcts_and_against_the_first_model() -> None:
     labels = {"oclgen-loop0": 9, "oclgen-loop3": 5, "mcts-loop3": 7, "best-of-n-oclgen-loop3": 8, "oclgen-uniform": 9}
     table = statistical_comparison_iter3(

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -152,6 +153,11 @@ def test_an_unknown_job_is_not_found(client: httpx.Client, part: str) -> None:
 
 def test_a_limit_beyond_the_longest_is_shortened(client: httpx.Client) -> None:
     assert fetch(client, submit(client, "plan 1", time_limit=3600))["time_limit"] == 60
+
+
+def test_a_job_that_asks_for_no_limit_has_the_servers(settings: ServeSettings) -> None:
+    with serving(replace(settings, time_limit=7)) as client:
+        assert fetch(client, submit(client, "plan 1"))["time_limit"] == 7
 
 
 def test_the_real_planner_finds_a_valid_plan_and_it_is_drawn(tmp_path: Path) -> None:

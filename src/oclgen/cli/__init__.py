@@ -21,7 +21,7 @@ VERBS = {
     "data": ("learning", "Make a data set of solved problems for training."),
     "detours": ("learning", "Add states beside its plans to a data set."),
     "optima": ("learning", "Prove optimal plan lengths for a folder or a data set."),
-    "train": ("learning", "Train a policy or a heuristic on a data set."),
+    "train": ("learning", "Train a policy, a heuristic, or both in one relational network, on a data set."),
     "improve": ("learning", "Make a model better: search, learn from the plans found, repeat."),
     "learn": ("learning", "From a folder with a domain and problems to a ready model."),
     "ipc": ("learning", "The two programs of the IPC's learning track."),

@@ -50,18 +50,21 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A method's result on a problem: mean length over the seeds that solved it, None if none did."""
+    """A method's result on a problem: mean length over the seeds that solved it, None if none did; and the length that
+    the first seed has, for comparisons with methods that had fewer seeds."""
 
     fingerprint: str
     solved: float
     length: float | None
+    first_length: float | None
     runs: tuple[RunRecord, ...]
 
     @classmethod
     def of(cls, fingerprint: str, runs: Sequence[RunRecord], length: Callable[[RunRecord], int | None]) -> "Result":
-        known = [found for run in runs if run.outcome == "solved" and (found := length(run)) is not None]
+        lengths = [length(run) if run.outcome == "solved" else None for run in sorted(runs, key=lambda run: run.seed)]
+        known = [found for found in lengths if found is not None]
         mean = sum(known) / len(known) if known else None
-        return cls(fingerprint, len(known) / len(runs), mean, tuple(runs))
+        return cls(fingerprint, len(known) / len(runs), mean, lengths[0], tuple(runs))
 
 
 class Evaluation:
@@ -246,10 +249,10 @@ def is_loop_search(label: str) -> bool:
 
 
 def paired_lengths(first: dict[str, Result], second: dict[str, Result]) -> tuple[list[float], list[float]]:
-    """Lengths on the problems that both solved, in the same order."""
+    """Lengths on the problems that both solved with their first seed, in the same order."""
     pairs = [
-        (one.length, other.length)
+        (one.first_length, other.first_length)
         for key, one in first.items()
-        if (other := second.get(key)) is not None and one.length is not None and other.length is not None
+        if (other := second.get(key)) is not None and one.first_length is not None and other.first_length is not None
     ]
     return [one for one, _ in pairs], [other for _, other in pairs]

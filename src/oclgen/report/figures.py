@@ -170,12 +170,11 @@ def over_time(
         return Absent(key, title, "no runs on the main problems")
     with panels(len(domains), len(labels)) as (figure, axes):
         for ax, domain in zip(axes, domains, strict=True):
-            for index, label in enumerate(labels):
-                variant = evaluation.longest(MAIN, domain, label)
-                if variant is not None:
-                    problems = list(evaluation.results(MAIN, domain, variant).values())
-                    band = curve(problems, time_grid(variant.limit))
-                    draw_band(ax, band, PAPER.name(label), COLOURS[index % len(COLOURS)], label in PLANNERS)
+            longest = [found for label in labels if (found := evaluation.longest(MAIN, domain, label)) is not None]
+            for variant, results in evaluation.fair_results(MAIN, domain, longest).items():
+                band = curve(list(results.values()), time_grid(variant.limit))
+                colour = COLOURS[labels.index(variant.label) % len(COLOURS)]
+                draw_band(ax, band, PAPER.name(variant.label), colour, variant.label in PLANNERS)
             seconds = 0.1, max((e.limit for e in variants if e.label != TEACHER), default=variants[0].limit)
             ax.set(title=PAPER.name(domain), xscale="log", xlabel="seconds", ylabel=axis, xlim=seconds)
             plain_ticks(ax.xaxis)

@@ -7,7 +7,7 @@ Paper: tab:statistical_comparison and tab:statistical_comparison_iter3.
 from collections.abc import Sequence
 
 from oclgen.report.evaluation import ABLATIONS, MAIN, Evaluation, Result, Variant, is_loop_search, paired_lengths
-from oclgen.report.paper import PAPER
+from oclgen.report.paper import PAPER, base_label, in_papers_profile
 from oclgen.report.statistics import agile_score, compare, mean_of, satisficing_score
 from oclgen.report.tables.results import WHOLE, limit_text
 from oclgen.report.tables.table import (
@@ -43,7 +43,8 @@ def statistical_comparison(evaluation: Evaluation) -> Table | Absent:
     others = [variant for variant in evaluation.main_variants() if variant.label != reference]
     caption = (
         f"Length of {PAPER.name(reference)} minus that of the other method on problems both solved within the same "
-        "limit: mean ± standard error, mean / standard deviation, two-sided signed-rank test. Negative: ours shorter. "
+        "limit (with their first seed): mean ± standard error, mean / standard deviation, two-sided signed-rank test. "
+        "Negative: ours shorter. "
         f"{SAME_PROFILE}"
     )
     return paired_table(evaluation, "statistical_comparison", title, caption, reference, others)
@@ -76,16 +77,19 @@ def ablations_paired(evaluation: Evaluation) -> Table | Absent:
 def paired_table(
     evaluation: Evaluation, key: str, title: str, caption: str, reference: str, others: Sequence[Variant]
 ) -> Table | Absent:
+    """The paper's figures stand beside a method in the paper's profile, where there is one."""
     rows: list[Row] = []
+    labels = {other.label for other in others}
     for other in others:
         first = len(rows)
+        superseded = in_papers_profile(other.label) in labels
         ours = Variant(evaluation.counterpart(other.label, reference), other.limit)
         for domain in evaluation.domains(MAIN):
             cells = paired_cells(evaluation, domain, ours, other)
             if cells is not None:
                 name = text_cell(PAPER.name(other.label)), text_cell(limit_text(other.limit))
                 rows.append(Row((*name, text_cell(PAPER.name(domain)), *cells), rule=0 < first == len(rows)))
-                rows += paper_pairs(key, other.label, domain)
+                rows += [] if superseded else paper_pairs(key, base_label(other.label), domain)
     if not rows:
         return Absent(key, title, f"no other method ran under the same limit as {reference!r} on the main problems")
     return Table(key, title, caption, (Column("Against"), Column("Limit"), Column("Domain"), *PAIRED), tuple(rows))
@@ -141,7 +145,7 @@ def commonly_solved(evaluation: Evaluation) -> Table | Absent:
         rows.append(Row(tuple(cells)))
     caption = (
         f"Mean lengths of {PAPER.name(reference)} and of the other method, both under the same limit, on the problems "
-        f"that both solved. A ratio below 1 means that ours are shorter. {SAME_PROFILE}"
+        f"that both solved with their first seed. A ratio below 1 means that ours are shorter. {SAME_PROFILE}"
     )
     return Table(key, title, caption, (Column("Method"), Column("Limit"), *columns), tuple(rows))
 

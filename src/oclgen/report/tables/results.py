@@ -127,7 +127,7 @@ def number_of_rollouts(evaluation: Evaluation) -> Table | Absent:
         "Candidate plans that Best-of-N sampled within its time limit, and the rollouts that they are chained from "
         "(mean ± standard deviation)."
     )
-    runs = [run for run in evaluation.runs if run.set == MAIN and run.label == "best-of-n"]
+    runs = [run for run in evaluation.runs if run.set == MAIN and base_label(run.label) == "best-of-n"]
     if ended := sum(run.ending == SHORT_ENOUGH for run in runs):
         caption += f" {ended} of {len(runs)} runs ended early, at a plan of a known best length."
     return wide(
@@ -137,7 +137,7 @@ def number_of_rollouts(evaluation: Evaluation) -> Table | Absent:
         caption,
         SAMPLED,
         column_groups(evaluation, MAIN),
-        evaluation.variants(MAIN, lambda label: label == "best-of-n"),
+        evaluation.variants(MAIN, lambda label: base_label(label) == "best-of-n"),
         "no runs labelled best-of-n",
     )
 

@@ -45,7 +45,9 @@ class Submission(Problem):
     )
 
     method: Method | None = Field(None, description=WITHOUT_METHOD)
-    time_limit: float = Field(10.0, gt=0, le=86400, description="Seconds; the server shortens it to its own longest.")
+    time_limit: float | None = Field(
+        None, gt=0, le=86400, description="Seconds (default: the server's); the server shortens it to its own longest."
+    )
     seed: int = Field(0, ge=0, lt=2**31)
 
 

@@ -25,6 +25,7 @@ TABLES = {
     "number_of_rollout_time_limit_best_of_N", "improvement_loop",
     "improvement_final", "statistical_comparison_iter3", "mae_comparison", "mae_me_comparison", "taskwise",
     "ratio_by_size", "other_sets", "by_domain_easy", "by_domain_larger", "first_plans", "seeds", "ablations_paired",
+    "effort",
 }  # fmt: skip
 PICTURES = {
     "length_over_time", "completion_over_time", "quality_over_time", "heuristic_errors", "cost_distributions",

@@ -4,6 +4,7 @@ from typing import Any
 
 from oclgen.report.tables.against_lama import other_sets, ratio_by_size, ratio_to_lama
 from oclgen.report.tables.comparisons import ablations_paired
+from oclgen.report.tables.effort import effort
 from oclgen.report.tables.repetition import first_plans, seeds
 from oclgen.report.tables.results import ablations
 from oclgen.report.tables.table import Absent
@@ -68,6 +69,19 @@ def test_first_plans_count_unsolved_runs_as_later_than_any_other() -> None:
     table = first_plans(evaluation(*found, run("lama", "p20", None)))
     assert rows(table) == [
         ["FD-LAMA-anytime", "10 s", "5.00", "9.50", "20.0"],
+    ]
+
+
+def test_work_is_that_of_problems_on_which_no_run_ends_early() -> None:
+    lines = [
+        run(label, f"p{n}", None, counters={"iterations": n * share, "evaluated": 100 * n})
+        for label, share in (("oclgen-uniform", 1), ("oclgen-no-adaptive", 10))
+        for n in (1, 2, 6, 50)
+    ]
+    table = effort(evaluation(*lines, optimum("p50", 5), run("gbfs", "p1", None)))
+    assert rows(table) == [
+        ["OCLGen (uniform)", "10 s", "2", "200"],
+        ["w/o adaptive expansion", "10 s", "20", "200"],
     ]
 
 

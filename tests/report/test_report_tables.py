@@ -16,6 +16,7 @@ from oclgen.report.tables.comparisons import (
     statistical_comparison_iter3,
     taskwise,
 )
+from oclgen.report.tables.effort import effort
 from oclgen.report.tables.loops import improvement_loop
 from oclgen.report.tables.repetition import first_plans, seeds
 from oclgen.report.tables.results import (
@@ -373,7 +374,7 @@ def test_runs_that_contradict_a_proof_are_found() -> None:
     "maker",
     [main_results, results_optimal, results_subset, ablations, results_saw_vs_act, number_of_rollouts, improvement_loop,
      improvement_final, generalisation, statistical_comparison, statistical_comparison_iter3, commonly_solved,
-     ratio_to_lama, ratio_by_size, other_sets, first_plans, seeds, ablations_paired, ipc_scores, taskwise,
+     ratio_to_lama, ratio_by_size, other_sets, first_plans, seeds, ablations_paired, effort, ipc_scores, taskwise,
      mae_comparison, mae_me_comparison],
 )  # fmt: skip
 def test_without_records_every_table_is_absent_with_a_reason(maker: Any) -> None:

@@ -16,7 +16,7 @@ from oclgen.bench.record_file import read_records
 from oclgen.report import figures
 from oclgen.report.evaluation import Evaluation
 from oclgen.report.figures import Picture
-from oclgen.report.tables import accuracy, against_lama, by_domain, comparisons, loops, repetition, results
+from oclgen.report.tables import accuracy, against_lama, by_domain, comparisons, effort, loops, repetition, results
 from oclgen.report.tables.results import limit_text
 from oclgen.report.tables.table import Absent, Table
 
@@ -46,6 +46,7 @@ SECTIONS: dict[str, tuple[Callable[[Evaluation], Item], ...]] = {
     "Ablations": (
         results.ablations,
         comparisons.ablations_paired,
+        effort.effort,
         results.results_saw_vs_act,
         results.number_of_rollouts,
     ),

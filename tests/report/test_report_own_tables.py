@@ -74,14 +74,14 @@ def test_first_plans_count_unsolved_runs_as_later_than_any_other() -> None:
 
 def test_work_is_that_of_problems_on_which_no_run_ends_early() -> None:
     lines = [
-        run(label, f"p{n}", None, counters={"iterations": n * share, "evaluated": 100 * n})
+        run(label, f"p{n}", None, counters={"iterations": n * share, "expanded": 7, "evaluated": 100 * n})
         for label, share in (("oclgen-uniform", 1), ("oclgen-no-adaptive", 10))
         for n in (1, 2, 6, 50)
     ]
     table = effort(evaluation(*lines, optimum("p50", 5), run("gbfs", "p1", None)))
     assert rows(table) == [
-        ["OCLGen (uniform)", "10 s", "2", "200"],
-        ["w/o adaptive expansion", "10 s", "20", "200"],
+        ["OCLGen (uniform)", "10 s", "2", "7", "200"],
+        ["w/o adaptive expansion", "10 s", "20", "7", "200"],
     ]
 
 

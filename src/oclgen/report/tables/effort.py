@@ -1,4 +1,4 @@
-"""What searches did with their time (ours): iterations, and states that the heuristic was asked about."""
+"""What searches did with their time (ours): iterations, expansions, and states that the heuristic was asked about."""
 
 from statistics import median
 
@@ -7,7 +7,8 @@ from oclgen.report.paper import PAPER, in_papers_profile
 from oclgen.report.tables.results import WHOLE, limit_text
 from oclgen.report.tables.table import Absent, Cell, Column, Row, Table, blank, number_cell, text_cell
 
-BLOCK = Column("Iterations", numbers=("",)), Column("Evaluated", numbers=("",))
+COUNTERS = ("iterations", "expanded", "evaluated")
+BLOCK = tuple(Column(name.capitalize(), numbers=("",)) for name in COUNTERS)
 
 
 def effort(evaluation: Evaluation) -> Table | Absent:
@@ -29,8 +30,8 @@ def effort(evaluation: Evaluation) -> Table | Absent:
     if not rows:
         return Absent(key, title, "no runs of OCLGen on the main problems")
     caption = (
-        "Medians over problems whose optimum is not proved, where no run ends early: iterations of OCLGen, and states "
-        "that the heuristic was asked about. Initial rollouts are not iterations."
+        "Medians over problems whose optimum is not proved, where no run ends early: iterations of OCLGen (initial "
+        "rollouts are none), states that were expanded, and states that the heuristic was asked about."
     )
     columns = [Column(each.title, PAPER.name(domain), each.numbers) for domain in domains for each in BLOCK]
     return Table(key, title, caption, (Column("Method"), Column("Limit"), *columns), tuple(rows))
@@ -46,4 +47,4 @@ def effort_cells(evaluation: Evaluation, results: dict[str, Result]) -> tuple[Ce
     ]
     if not counters:
         return blank(BLOCK)
-    return tuple(number_cell(median(each.get(name, 0) for each in counters), 0) for name in ("iterations", "evaluated"))
+    return tuple(number_cell(median(each.get(name, 0) for each in counters), 0) for name in COUNTERS)

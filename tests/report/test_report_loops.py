@@ -101,6 +101,13 @@ def test_a_loops_own_tests_come_before_the_benchmarks_runs() -> None:
     ]
 
 
+def test_rollouts_of_the_papers_profile_are_told_from_chained_ones() -> None:
+    plain = [run("best-of-n-mcts-loop0", f"p{number}", [(1, 30)], profile="paper") for number in range(2)]
+    assert rows(improvement_loop(evaluation(*plain)))[0][2] == "benchmark, 10 s, plain rollouts"
+    mixed = evaluation(*plain, run("best-of-n-mcts-loop1", "p1", [(1, 30)], profile="extended"))
+    assert {row[2] for row in rows(improvement_loop(mixed))} == {"benchmark, 10 s"}
+
+
 def test_the_picture_has_length_and_completion_of_every_domain() -> None:
     picture = loop_picture(
         evaluation(loop(70.0, 50.0), loop(26.0, 20.0, domain="labyrinth"), loop(70.0, 65.0, label="mcts-full"))

@@ -6,7 +6,7 @@ best-of-n-oclgen-loop1 and so on give the same figures on the problems of a benc
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -22,6 +22,8 @@ from oclgen.report.tables.table import Absent, Column, Row, Table, blank, count_
 LABEL = re.compile(r"best-of-n-(.+)-loop(\d+)")
 NAMES = {"oclgen": "oclgen-uniform", "mcts": "mcts-full"}
 """What the methods of loops are called in the tables of searches."""
+PLAIN = ", plain rollouts"
+"""What the paper's profile samples; the default chains them."""
 LACKING = "no loop of self-improvement among the records, and no runs labelled best-of-n-oclgen-loop0 and the like"
 
 COLUMNS = (
@@ -74,8 +76,14 @@ def from_runs(evaluation: Evaluation) -> Iterator[LoopCurve]:
             iterations = iterations_of({number: found for number, found in results.items() if found}, evaluation)
             if iterations:
                 label = NAMES.get(method, method)
-                tried_on, curve = f"benchmark, {limit_text(limit)}", f"{PAPER.name(label)}, benchmark"
+                tried_on = f"benchmark, {limit_text(limit)}{PLAIN if plain(results.values()) else ''}"
+                curve = f"{PAPER.name(label)}, benchmark"
                 yield LoopCurve(domain, label, method, tried_on, curve, iterations)
+
+
+def plain(found: Iterable[Mapping[str, Result]]) -> bool:
+    """Whether all runs were in the paper's profile."""
+    return all(run.profile == "paper" for results in found for result in results.values() for run in result.runs)
 
 
 def iterations_of(results: Mapping[int, Mapping[str, Result]], evaluation: Evaluation) -> tuple[LoopIteration, ...]:

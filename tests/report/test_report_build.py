@@ -169,6 +169,17 @@ def test_quality_over_time_counts_unsolved_and_broken_runs_as_zero() -> None:
         assert quality[seconds <= second][-1] == pytest.approx(expected)
 
 
+def test_curves_are_of_the_problems_that_all_methods_have_finished() -> None:
+    lines = [run("gbfs", "p1", [(1, 20)]), run("gbfs", "p2", None), run("astar", "p1", [(3, 15)])]
+    picture = quality_picture(Evaluation(records(*lines)))
+    assert isinstance(picture, Picture)
+    [axes] = picture.figure.axes
+    assert {str(line.get_label()): np.asarray(line.get_ydata())[-1] for line in axes.lines} == {
+        "OCL-GBFS": pytest.approx(15 / 20),
+        "OCL-Anytime A*": pytest.approx(1.0),
+    }
+
+
 def test_text_from_records_cannot_break_the_page(tmp_path: Path) -> None:
     made = Evaluation(records(broken("<script>alert(1)</script>", "p|*", "<b>oops</b>")))
     documents.write(report.make(made), made, tmp_path)
